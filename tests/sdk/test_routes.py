@@ -1,56 +1,106 @@
-"""The SDK, the agent and the pytest plugin take their routes from the operations of the protocol."""
+"""The SDK, the agent, the pytest plugin and `people` take routes and events from the declarations of the protocol."""
 
 import ast
 import importlib
 import pkgutil
 import re
+from collections.abc import Iterator
+from types import ModuleType
 
 import pytest
 
+from hubbub.protocol import control, operation
 from hubbub.protocol import resources as protocol_resources
-from hubbub.protocol.operation import Operation
 from hubbub.sdk import resources
 from tests.contract.tables import SOURCE
 
+PACKAGES = ("sdk", "agent", "people", "testing")
+
+
+def declaring_modules() -> Iterator[ModuleType]:
+    """Import and yield the modules that declare operations and events."""
+    for package in (protocol_resources, control):
+        for module in pkgutil.iter_modules(package.__path__):
+            yield importlib.import_module(f"{package.__name__}.{module.name}")
+
 
 def without_parameter_names(path: str) -> str:
-    """Return a path without the names of its parameters."""
-    return re.sub(r"\{\w*\}", "{}", path)
+    """Return a path without its query and the names of its parameters."""
+    return re.sub(r"\{\w*\}", "{}", path.partition("?")[0])
 
 
 def operation_paths() -> set[str]:
     """Return the paths of all operations, without the names of their parameters."""
-    return {
-        without_parameter_names(value.path)
-        for module in pkgutil.iter_modules(protocol_resources.__path__)
-        for value in vars(importlib.import_module(f"{protocol_resources.__name__}.{module.name}")).values()
-        if isinstance(value, Operation)
+    paths = {
+        without_parameter_names(item.path)
+        for module in declaring_modules()
+        for _, item in operation.operations_of(module)
     }
+    # The ready document is at the URL of the control API itself.
+    return paths - {""}
 
 
-def strings(source: str) -> set[str]:
-    """Return the string constants of a source file, except those inside f-strings, which are URLs of web pages."""
-    nodes = list(ast.walk(ast.parse(source)))
-    literal_parts = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
-    return {
-        node.value
-        for node in nodes
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in literal_parts
-    }
+def event_names() -> set[str]:
+    """Return the names of all gateway events."""
+    return {event.name for module in declaring_modules() for event in operation.events_of(module)}
 
 
-@pytest.mark.parametrize("package", ["sdk", "agent", "testing"])
+def parse_files(package: str) -> Iterator[tuple[str, ast.Module]]:
+    """Yield the path and the syntax tree of the source files of a package."""
+    for file in sorted((SOURCE / package).rglob("*.py")):
+        yield str(file.relative_to(SOURCE)), ast.parse(file.read_text(encoding="utf-8"))
+
+
+def strings(tree: ast.AST) -> Iterator[str]:
+    """Yield the string constants and f-strings, in which `{}` stands for a value."""
+    nodes = list(ast.walk(tree))
+    parts = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in nodes:
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
+            yield node.value
+
+
+@pytest.mark.parametrize("package", PACKAGES)
 def test_source_contains_no_route(package: str) -> None:
     paths = operation_paths()
+
     routes = {
-        f"{file.relative_to(SOURCE)}: {text}"
-        for file in (SOURCE / package).rglob("*.py")
-        for text in strings(file.read_text(encoding="utf-8"))
+        f"{file}: {text}"
+        for file, tree in parse_files(package)
+        for text in strings(tree)
         if without_parameter_names(text) in paths
     }
 
-    assert len(paths) > 200
+    assert len(paths) > 250
     assert routes == set()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_source_contains_no_name_of_a_gateway_event(package: str) -> None:
+    names = event_names()
+
+    # The agent publishes local RPC events, some of which have the names of gateway events, so only its comparisons count.
+    found = {
+        f"{file}: {text}"
+        for file, tree in parse_files(package)
+        for part in (
+            [node for node in ast.walk(tree) if isinstance(node, ast.Compare)] if package == "agent" else [tree]
+        )
+        for text in strings(part)
+        if text in names
+    }
+
+    assert len(names) > 80
+    assert found == set()
+
+
+@pytest.mark.parametrize(
+    "source", ['request("POST", "/settle")', 'f"/snapshots/{number}/restore"', 'f"/worlds?seed={seed}"']
+)
+def test_routes_are_found_in_strings_and_f_strings(source: str) -> None:
+    assert any(without_parameter_names(text) in operation_paths() for text in strings(ast.parse(source)))
 
 
 def test_client_operations_are_modules_of_the_protocol() -> None:

@@ -3,7 +3,8 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, Final
+from types import NoneType
+from typing import Any, Final, cast
 
 import aiohttp
 import msgspec
@@ -14,8 +15,10 @@ from hubbub.agent.throttle import Throttle
 from hubbub.protocol.activity_limits import PRESENCE_UPDATE_WINDOW_SECONDS, PRESENCE_UPDATES_MAX
 from hubbub.protocol.enums import GatewayOpcode
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.operation import Operation
+from hubbub.protocol.operation import BodyT, Operation, ResultT
+from hubbub.protocol.request_paths import name_value_pairs
 from hubbub.protocol.rpc import RpcError, RpcErrorCode
+from hubbub.sdk import tolerant_models
 from hubbub.sdk.core import Core
 from hubbub.sdk.enums import ClientStatus, LoggingSeverity
 from hubbub.sdk.gateway import INVALID_TOKEN_CODE, ConnectionLost, Gateway
@@ -33,6 +36,7 @@ LOG_LEVELS: Final = {
 VOICE_CHANNEL_SELECT_EVENT: Final = "_VOICE_CHANNEL_SELECT"
 """Event of `Account` that reports a change of the user's voice channel; the gateway has no such event."""
 UNREACHABLE_MESSAGE: Final = "The platform cannot be reached"
+INVALID_RESPONSE_MESSAGE: Final = "The platform sent an invalid response"
 
 
 class SignedOut(Exception):
@@ -187,28 +191,66 @@ class Account:
         except (OSError, aiohttp.ClientError):
             raise RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, UNREACHABLE_MESSAGE) from None
 
-    async def request(
+    async def call(
         self,
-        operation: Operation[Any, Any],
+        operation: Operation[BodyT, ResultT],
         *,
-        json: Any = None,
-        query: Mapping[str, str | int] | None = None,
+        body: BodyT | None = None,
+        query: msgspec.Struct | None = None,
         is_anonymous: bool = False,
         bearer: str | None = None,
         **parameters: str | int,
-    ) -> Any:
-        """Send an operation to the HTTP API and return the decoded response.
+    ) -> ResultT:
+        """Send an operation to the HTTP API and return the response as a tolerant model (`hubbub.sdk.tolerant_models`).
 
         `parameters` are the parameters of the operation's path. `bearer` is an access token to send instead of the
         user's token, and `is_anonymous` sends no token.
-        Raise ApiError for an error response, and RpcError SERVICE_UNAVAILABLE if the platform cannot be reached."""
+        Raise ApiError for an error response, and RpcError SERVICE_UNAVAILABLE if the platform cannot be reached or its
+        response cannot be decoded."""
+        content = await self._exchange(
+            operation, body, query, is_anonymous=is_anonymous, bearer=bearer, parameters=parameters
+        )
+        if operation.result is NoneType:
+            return cast("ResultT", None)
+        try:
+            return tolerant_models.decode(content, operation.result)
+        except msgspec.MsgspecError as error:
+            raise _invalid_response(operation, error) from None
+
+    async def forward(
+        self,
+        operation: Operation[BodyT, Any],
+        *,
+        body: BodyT | None = None,
+        query: msgspec.Struct | None = None,
+        **parameters: str | int,
+    ) -> Any:
+        """Send an operation for a program and return the JSON of the response, also fields that the agent does not know.
+
+        The parameters and errors are those of `call`."""
+        content = await self._exchange(operation, body, query, is_anonymous=False, bearer=None, parameters=parameters)
+        try:
+            return msgspec.json.decode(content) if content else None
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise _invalid_response(operation, error) from None
+
+    async def _exchange(
+        self,
+        operation: Operation[Any, Any],
+        body: Any,
+        query: msgspec.Struct | None,
+        *,
+        is_anonymous: bool,
+        bearer: str | None,
+        parameters: Mapping[str, str | int],
+    ) -> bytes:
         authorization = f"Bearer {bearer}" if bearer is not None else None if is_anonymous else self._core.token
         try:
-            body = await self._core.api.request(
+            return await self._core.api.request(
                 operation.method,
                 operation.path,
-                json=json,
-                query=query,
+                json=body,
+                query=dict(name_value_pairs(query)),
                 authorization=authorization,
                 tries=None,
                 form=None,
@@ -219,7 +261,11 @@ class Account:
         except (aiohttp.ClientError, OSError) as error:
             log.info("%s %s: %s", operation.method, operation.path, type(error).__name__)
             raise RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, UNREACHABLE_MESSAGE) from None
-        return msgspec.json.decode(body) if body else None
 
     def _log(self, message: str, severity: LoggingSeverity) -> None:
         log.log(LOG_LEVELS.get(severity, logging.INFO), "%s", message)
+
+
+def _invalid_response(operation: Operation[Any, Any], error: Exception) -> RpcError:
+    log.info("%s %s: %s", operation.method, operation.path, error)
+    return RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, INVALID_RESPONSE_MESSAGE)

@@ -126,7 +126,8 @@ class Agent:
             rpc.ACTIVITY_UPDATES_MAX, self._activity_window_seconds, lambda: self.context.publish_activities(connection)
         )
         connection.dispatch(
-            "READY", {"v": rpc.VERSION, "config": self._ready_config(), "user": self.context.user_view(connection)}
+            rpc.READY_EVENT,
+            {"v": rpc.VERSION, "config": self._ready_config(), "user": self.context.user_view(connection)},
         )
         self.context.connections.append(connection)
         connection.start(self.run_command)
@@ -145,7 +146,7 @@ class Agent:
         if not client_id.isascii() or not client_id.isdecimal() or len(client_id) > SNOWFLAKE_DIGITS_MAX:
             raise invalid_client_id
         try:
-            payload = await self.account.request(GET_APPLICATION_RPC, application_id=client_id, is_anonymous=True)
+            payload = await self.account.call(GET_APPLICATION_RPC, application_id=client_id, is_anonymous=True)
         except ApiError as error:
             if error.status >= 500:
                 raise ConnectionClosed(CloseCode.ABNORMAL, "The platform returned a server error") from None
@@ -153,13 +154,13 @@ class Agent:
         except RpcError as error:
             raise ConnectionClosed(CloseCode.ABNORMAL, error.message) from None
         return Application(
-            id=payload["id"],
-            name=payload["name"],
-            icon=payload["icon"],
-            description=payload["description"],
-            rpc_origins=payload["rpc_origins"],
-            activity_types=frozenset(payload["activity_types"]),
-            premium_type_scope=payload["premium_type_scope"],
+            id=str(payload.id),
+            name=payload.name or "",
+            icon=payload.icon or None,
+            description=payload.description or "",
+            rpc_origins=payload.rpc_origins or [],
+            activity_types=frozenset(payload.activity_types or ()),
+            premium_type_scope=payload.premium_type_scope or "",
         )
 
     def _ready_config(self) -> dict[str, str]:

@@ -146,12 +146,16 @@ class AgentContext:
     async def fetch_linked_game_ids(self) -> set[str]:
         """Return the IDs of the games that the user authorized for the social layer; empty if the request fails."""
         try:
-            grants = await self.account.request(LIST_OAUTH2_AUTHORIZATIONS)
+            grants = await self.account.call(LIST_OAUTH2_AUTHORIZATIONS)
         except (ApiError, RpcError) as error:
             # The game may then request an authorization that already exists, which the platform handles.
             log.info("Could not list the linked games: %s", error)
             return set()
-        return {grant["application"]["id"] for grant in grants if not SOCIAL_LAYER_SCOPES.isdisjoint(grant["scopes"])}
+        return {
+            str(grant.application.id)
+            for grant in grants
+            if grant.application and not SOCIAL_LAYER_SCOPES.isdisjoint(grant.scopes or ())
+        }
 
     # Voice
 

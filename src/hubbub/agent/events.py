@@ -1,12 +1,25 @@
 """Conversion of gateway events to RPC events for the connected programs (spec/rpc.md#9)."""
 
+from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from hubbub.agent import views
+from hubbub.agent.account import VOICE_CHANNEL_SELECT_EVENT
 from hubbub.agent.commands.authorization import close_revoked_connection
 from hubbub.agent.context import AgentContext
 from hubbub.protocol.enums import ActivityActionType, ChannelType, RelationshipType
+from hubbub.protocol.resources.channels import CHANNEL_CREATE
+from hubbub.protocol.resources.entitlements import ENTITLEMENT_CREATE, ENTITLEMENT_DELETE
+from hubbub.protocol.resources.gateway import READY
+from hubbub.protocol.resources.guilds import GUILD_CREATE, GUILD_UPDATE
+from hubbub.protocol.resources.members import GUILD_MEMBER_UPDATE
+from hubbub.protocol.resources.messages import MESSAGE_CREATE, MESSAGE_DELETE, MESSAGE_UPDATE
+from hubbub.protocol.resources.oauth2 import OAUTH2_TOKEN_REVOKE
+from hubbub.protocol.resources.presence import PRESENCE_UPDATE
+from hubbub.protocol.resources.relationships import RELATIONSHIP_ADD, RELATIONSHIP_REMOVE, RELATIONSHIP_UPDATE
+from hubbub.protocol.resources.users import USER_UPDATE
+from hubbub.protocol.resources.voice_states import VOICE_SERVER_UPDATE, VOICE_STATE_UPDATE
 
 PRIVATE_CHANNEL_TYPES: Final = (ChannelType.DM, ChannelType.GROUP_DM)
 """Types of channels in which every message notifies the user."""
@@ -25,11 +38,10 @@ class EventForwarder:
     def handle(self, event: str, payload: Any) -> None:
         """Send the RPC events that correspond to a gateway event, which the session state must already include.
 
-        The method `_on_message_create` handles MESSAGE_CREATE; other events have corresponding methods. `account.Account` also
-        reports the event VOICE_CHANNEL_SELECT_EVENT, which the gateway does not have."""
-        handler = getattr(self, f"_on_{event.lower().lstrip('_')}", None)
+        `account.Account` also reports the event VOICE_CHANNEL_SELECT_EVENT, which the gateway does not have."""
+        handler = _HANDLERS.get(event)
         if handler is not None:
-            handler(payload)
+            handler(self, payload)
 
     # Users
 
@@ -41,8 +53,6 @@ class EventForwarder:
 
     def _on_relationship_add(self, payload: Any) -> None:
         self._publish_relationship(payload["id"])
-
-    _on_relationship_update = _on_relationship_add
 
     def _on_relationship_remove(self, payload: Any) -> None:
         state = self._context.account.state
@@ -237,3 +247,27 @@ class EventForwarder:
         self._context.publish(
             "ENTITLEMENT_DELETE", {"entitlement": entitlement}, application_id=entitlement.get("application_id")
         )
+
+
+_HANDLERS: Final[dict[str, Callable[[EventForwarder, Any], None]]] = {
+    READY.name: EventForwarder._on_ready,
+    USER_UPDATE.name: EventForwarder._on_user_update,
+    RELATIONSHIP_ADD.name: EventForwarder._on_relationship_add,
+    RELATIONSHIP_UPDATE.name: EventForwarder._on_relationship_add,
+    RELATIONSHIP_REMOVE.name: EventForwarder._on_relationship_remove,
+    PRESENCE_UPDATE.name: EventForwarder._on_presence_update,
+    GUILD_MEMBER_UPDATE.name: EventForwarder._on_guild_member_update,
+    OAUTH2_TOKEN_REVOKE.name: EventForwarder._on_oauth2_token_revoke,
+    GUILD_CREATE.name: EventForwarder._on_guild_create,
+    GUILD_UPDATE.name: EventForwarder._on_guild_update,
+    CHANNEL_CREATE.name: EventForwarder._on_channel_create,
+    VOICE_SERVER_UPDATE.name: EventForwarder._on_voice_server_update,
+    VOICE_STATE_UPDATE.name: EventForwarder._on_voice_state_update,
+    MESSAGE_CREATE.name: EventForwarder._on_message_create,
+    MESSAGE_UPDATE.name: EventForwarder._on_message_update,
+    MESSAGE_DELETE.name: EventForwarder._on_message_delete,
+    ENTITLEMENT_CREATE.name: EventForwarder._on_entitlement_create,
+    ENTITLEMENT_DELETE.name: EventForwarder._on_entitlement_delete,
+    VOICE_CHANNEL_SELECT_EVENT: EventForwarder._on_voice_channel_select,
+}
+"""Handlers by the name of the gateway event."""

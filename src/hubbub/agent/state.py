@@ -3,16 +3,33 @@
 IDs are strings.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
+
+from hubbub.protocol.resources.channels import (
+    CHANNEL_CREATE,
+    CHANNEL_DELETE,
+    CHANNEL_UPDATE,
+    THREAD_CREATE,
+    THREAD_DELETE,
+    THREAD_UPDATE,
+)
+from hubbub.protocol.resources.gateway import READY
+from hubbub.protocol.resources.guilds import GUILD_CREATE, GUILD_DELETE, GUILD_UPDATE
+from hubbub.protocol.resources.members import GUILD_MEMBER_ADD, GUILD_MEMBER_UPDATE
+from hubbub.protocol.resources.messages import MESSAGE_CREATE
+from hubbub.protocol.resources.presence import PRESENCE_UPDATE, SESSIONS_REPLACE
+from hubbub.protocol.resources.relationships import RELATIONSHIP_ADD, RELATIONSHIP_REMOVE, RELATIONSHIP_UPDATE
+from hubbub.protocol.resources.roles import GUILD_ROLE_CREATE, GUILD_ROLE_DELETE, GUILD_ROLE_UPDATE
+from hubbub.protocol.resources.users import USER_UPDATE
+from hubbub.protocol.resources.voice_states import VOICE_STATE_UPDATE
 
 JsonObject = dict[str, Any]
 """A JSON object of the gateway."""
 
 
 class SessionState:
-    """State of a gateway session: READY contains the initial state, and later events update it.
-
-    The method `_guild_create` handles GUILD_CREATE; other events have corresponding methods."""
+    """State of a gateway session: READY contains the initial state, and later events update it."""
 
     def __init__(self) -> None:
         self.reset()
@@ -76,12 +93,12 @@ class SessionState:
 
     def handle_event(self, event: str, payload: Any) -> None:
         """Update the state from a gateway event; unknown events are ignored."""
-        if event == "SESSIONS_REPLACE" and isinstance(payload, list):
+        if event == SESSIONS_REPLACE.name and isinstance(payload, list):
             self.sessions = payload
             return
-        handler = getattr(self, f"_{event.lower()}", None)
+        handler = _HANDLERS.get(event)
         if handler is not None and isinstance(payload, dict):
-            handler(payload)
+            handler(self, payload)
 
     def _ready(self, payload: JsonObject) -> None:
         self.reset()
@@ -147,8 +164,6 @@ class SessionState:
             other_roles = [role for role in guild.get("roles", []) if role["id"] != payload["role"]["id"]]
             guild["roles"] = [*other_roles, payload["role"]]
 
-    _guild_role_update = _guild_role_create
-
     def _guild_role_delete(self, payload: JsonObject) -> None:
         guild = self.guilds.get(payload["guild_id"])
         if guild is not None:
@@ -156,8 +171,6 @@ class SessionState:
 
     def _guild_member_update(self, payload: JsonObject) -> None:
         self._store_member(payload["guild_id"], payload)
-
-    _guild_member_add = _guild_member_update
 
     def _store_member(self, guild_id: str, member: JsonObject) -> None:
         user = member.get("user") or {}
@@ -172,19 +185,13 @@ class SessionState:
         for user in payload.get("recipients", []):
             self._store_user(user)
 
-    _channel_update = _thread_create = _thread_update = _channel_create
-
     def _channel_delete(self, payload: JsonObject) -> None:
         self.channels.pop(payload["id"], None)
-
-    _thread_delete = _channel_delete
 
     def _relationship_add(self, payload: JsonObject) -> None:
         self._store_user(payload.get("user"))
         relationship = self.relationships.get(payload["id"], {})
         self.relationships[payload["id"]] = {**relationship, **payload}
-
-    _relationship_update = _relationship_add
 
     def _relationship_remove(self, payload: JsonObject) -> None:
         self.relationships.pop(payload["id"], None)
@@ -209,3 +216,27 @@ class SessionState:
     def _message_create(self, payload: JsonObject) -> None:
         if not payload.get("webhook_id"):
             self._store_user(payload.get("author"))
+
+
+_HANDLERS: Final[dict[str, Callable[[SessionState, JsonObject], None]]] = {
+    event.name: handler
+    for handler, events in (
+        (SessionState._ready, (READY,)),
+        (SessionState._user_update, (USER_UPDATE,)),
+        (SessionState._guild_create, (GUILD_CREATE,)),
+        (SessionState._guild_update, (GUILD_UPDATE,)),
+        (SessionState._guild_delete, (GUILD_DELETE,)),
+        (SessionState._guild_role_create, (GUILD_ROLE_CREATE, GUILD_ROLE_UPDATE)),
+        (SessionState._guild_role_delete, (GUILD_ROLE_DELETE,)),
+        (SessionState._guild_member_update, (GUILD_MEMBER_ADD, GUILD_MEMBER_UPDATE)),
+        (SessionState._channel_create, (CHANNEL_CREATE, CHANNEL_UPDATE, THREAD_CREATE, THREAD_UPDATE)),
+        (SessionState._channel_delete, (CHANNEL_DELETE, THREAD_DELETE)),
+        (SessionState._relationship_add, (RELATIONSHIP_ADD, RELATIONSHIP_UPDATE)),
+        (SessionState._relationship_remove, (RELATIONSHIP_REMOVE,)),
+        (SessionState._presence_update, (PRESENCE_UPDATE,)),
+        (SessionState._voice_state_update, (VOICE_STATE_UPDATE,)),
+        (SessionState._message_create, (MESSAGE_CREATE,)),
+    )
+    for event in events
+}
+"""Handlers by the name of the gateway event."""

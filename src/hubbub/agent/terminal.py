@@ -8,6 +8,8 @@ from typing import Any, Final, TextIO
 
 from hubbub.agent.commands.activities import join_session
 from hubbub.agent.context import AgentContext
+from hubbub.protocol.ids import ChannelId, MessageId
+from hubbub.protocol.resources.user_messages import GetActivityJoinSecret
 from hubbub.protocol.rpc import RpcError
 
 HELP: Final = """\
@@ -96,7 +98,7 @@ class Terminal:
             self.write_line(HELP)
 
     async def _accept_invite(self, context: AgentContext, message_id: str, invite: dict[str, Any]) -> None:
-        query = {"channel_id": invite["channel_id"], "message_id": message_id}
+        query = GetActivityJoinSecret(channel_id=ChannelId(invite["channel_id"]), message_id=MessageId(message_id))
         try:
             is_joining = await join_session(
                 context, invite["user"]["id"], str(invite["session_id"]), invite["application_id"], query

@@ -17,6 +17,8 @@ import aiohttp
 from hubbub.agent.account import Account
 from hubbub.agent.voice import VoiceSettings
 from hubbub.protocol.enums import GatewayOpcode
+from hubbub.protocol.resources.gateway import READY
+from hubbub.protocol.resources.voice_states import VOICE_SERVER_UPDATE, VOICE_STATE_UPDATE
 from hubbub.protocol.rpc import RpcError
 from hubbub.sdk.audio import AudioBackend, MissingExtraError, require_extra
 from hubbub.sdk.calls import CallState, GlobalCallSettings, VoiceTicket
@@ -273,12 +275,12 @@ class VoiceClient:
         state, channel = self._state, self._channel
         if channel is None:
             return
-        is_own_voice_state = event == "VOICE_STATE_UPDATE" and payload.get("user_id") == self._account.state.user_id
+        is_own_voice_state = event == VOICE_STATE_UPDATE.name and payload.get("user_id") == self._account.state.user_id
         if state is None:
             # The agent is in the channel without audio.
             if is_own_voice_state and payload.get("channel_id") != channel["id"]:
                 self._channel = None
-        elif event == "VOICE_SERVER_UPDATE" and str(state.server_id) in (
+        elif event == VOICE_SERVER_UPDATE.name and str(state.server_id) in (
             payload.get("guild_id"),
             payload.get("channel_id"),
         ):
@@ -294,7 +296,7 @@ class VoiceClient:
                 payload.get("channel_id") != channel["id"] or payload.get("session_id") != state.ticket.session_id
             ):
                 self._expel(state)
-        elif event == "READY":
+        elif event == READY.name:
             # The tickets of the previous session are invalid.
             self._expel(state)
 

@@ -12,7 +12,14 @@ from hubbub.agent.validation import number, one_of, parse_arguments, snowflake, 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import ActivityActionType
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.resources.user_messages import GET_ACTIVITY_JOIN_SECRET, SEND_USER_MESSAGE
+from hubbub.protocol.ids import ApplicationId, ChannelId, MessageId
+from hubbub.protocol.resources.user_messages import (
+    GET_ACTIVITY_JOIN_SECRET,
+    SEND_USER_MESSAGE,
+    GetActivityJoinSecret,
+    SendActivity,
+    SendUserMessage,
+)
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 
 INVITE_CONTENT_MAX: Final = 1024
@@ -93,19 +100,23 @@ async def accept_activity_invite(context: AgentContext, connection: ProgramConne
     session_id = args.get("session_id") or activity.get("session_id")
     if not session_id:
         raise RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, "The user has no joinable activity")
-    query: dict[str, str] = {name: args[name] for name in ("channel_id", "message_id") if name in args}
+    query = GetActivityJoinSecret()
+    if "channel_id" in args:
+        query.channel_id = ChannelId(args["channel_id"])
+    if "message_id" in args:
+        query.message_id = MessageId(args["message_id"])
     if not await join_session(context, args["user_id"], session_id, application_id, query):
         raise RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, "The game is not running and has no launch command")
 
 
 async def join_session(
-    context: AgentContext, user_id: str, session_id: str, application_id: str, query: dict[str, str]
+    context: AgentContext, user_id: str, session_id: str, application_id: str, query: GetActivityJoinSecret
 ) -> bool:
     """Send the join secret of a user's session to the programs of an application, launching one if needed.
 
     `query` identifies the invite message. Return False if no program runs or can be launched."""
     try:
-        response = await context.account.request(
+        response = await context.account.call(
             GET_ACTIVITY_JOIN_SECRET,
             query=query,
             user_id=user_id,
@@ -114,7 +125,7 @@ async def join_session(
         )
     except ApiError as error:
         raise RpcError(RpcErrorCode.INVALID_ACTIVITY_SECRET, str(error)) from None
-    return await context.join_game(application_id, response["secret"])
+    return await context.join_game(application_id, response.secret)
 
 
 def _require_join_request(context: AgentContext, connection: ProgramConnection, user_id: str) -> None:
@@ -129,20 +140,18 @@ async def _send_invite(
     party_id = (activity or {}).get("party", {}).get("id")
     if activity is None or not party_id or "join" not in activity.get("secrets", {}):
         raise RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, "The game has no activity with a joinable party")
-    body: dict[str, Any] = {
-        "application_id": connection.application_id,
-        "activity": {
-            "type": int(ActivityActionType.JOIN),
-            "session_id": context.account.state.session_id,
-            "party_id": party_id,
-        },
-    }
+    body = SendUserMessage(
+        application_id=ApplicationId(connection.application_id),
+        activity=SendActivity(
+            type=ActivityActionType.JOIN, session_id=context.account.state.session_id, party_id=party_id
+        ),
+    )
     if content:
-        body["content"] = content
+        body.content = content
     for delay_seconds in ATTEMPT_DELAYS_SECONDS:
         await asyncio.sleep(delay_seconds)
         try:
-            await context.account.request(SEND_USER_MESSAGE, json=body, user_id=user_id)
+            await context.account.call(SEND_USER_MESSAGE, body=body, user_id=user_id)
             return
         except ApiError as error:
             failure = error

@@ -8,12 +8,17 @@ from hubbub.agent.connections import ProgramConnection
 from hubbub.agent.consent import DENIED, ConsentRequest, ConsentResponse
 from hubbub.agent.context import AgentContext
 from hubbub.agent.validation import items, number, one_of, parse_arguments, snowflake, text
+from hubbub.protocol import codec
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources.oauth2 import (
     ACCESS_DENIED,
     AUTHORIZE_OAUTH2_APPLICATION,
     GET_MY_OAUTH2_AUTHORIZATION,
     PREVIEW_OAUTH2_AUTHORIZATION,
+    AuthorizationPreview,
+    AuthorizeDecision,
+    AuthorizeQuery,
+    CurrentAuthorization,
 )
 from hubbub.protocol.rpc import CloseCode, Request, RpcError, RpcErrorCode
 from hubbub.protocol.rpc_scopes import PseudoScope
@@ -90,19 +95,22 @@ async def authorize(context: AgentContext, connection: ProgramConnection, reques
     query = {"client_id": connection.application_id, "response_type": "code", "scope": " ".join(scopes)}
     query |= {name: str(args[name]) for name in FORWARDED_ARGUMENTS if name in args}
     try:
-        preview = await context.account.request(PREVIEW_OAUTH2_AUTHORIZATION, query=query)
+        preview = await context.account.call(PREVIEW_OAUTH2_AUTHORIZATION, query=_authorize_query(query))
         # No consent is needed with an RPC token of the backend, or for an earlier grant if the program requests no
         # prompt.
         if "rpc_token" in args:
             decision, query["rpc_token"] = ConsentResponse(is_granted=True), args["rpc_token"]
-        elif args.get("prompt") == "none" and preview["authorized"]:
+        elif args.get("prompt") == "none" and preview.authorized:
             decision = ConsentResponse(is_granted=True)
         else:
             decision = await context.consent.ask(_consent_request(context, preview, query))
         if decision.redirect_query is None:
-            body: dict[str, Any] = {"authorize": decision.is_granted}
-            response = await context.account.request(AUTHORIZE_OAUTH2_APPLICATION, query=query, json=body)
-            redirect_query, redirect_uri = dict(parse_qsl(urlsplit(response["url"]).query)), preview["redirect_uri"]
+            response = await context.account.call(
+                AUTHORIZE_OAUTH2_APPLICATION,
+                query=_authorize_query(query),
+                body=AuthorizeDecision(authorize=decision.is_granted),
+            )
+            redirect_query, redirect_uri = dict(parse_qsl(urlsplit(response.url).query)), preview.redirect_uri
         else:
             redirect_query, redirect_uri = decision.redirect_query, decision.redirect_uri
     except ApiError as error:
@@ -113,11 +121,15 @@ async def authorize(context: AgentContext, connection: ProgramConnection, reques
     return {"code": redirect_query["code"], "redirect_uri": str(redirect_uri or "")}
 
 
-def _consent_request(context: AgentContext, preview: dict[str, Any], query: dict[str, str]) -> ConsentRequest:
+def _authorize_query(parameters: dict[str, str]) -> AuthorizeQuery:
+    return codec.convert(parameters, AuthorizeQuery, strict=False)
+
+
+def _consent_request(context: AgentContext, preview: AuthorizationPreview, query: dict[str, str]) -> ConsentRequest:
     return ConsentRequest(
-        application_name=preview["application"]["name"],
-        user_name=context.account.state.display_name_of(preview["user"]),
-        scope_descriptions=[scope["description"] for scope in preview["scopes"]],
+        application_name=preview.application.name,
+        user_name=preview.user.global_name or preview.user.username,
+        scope_descriptions=[scope.description for scope in preview.scopes],
         consent_url=f"{context.account.web_url}/oauth2/authorize",
         query=query,
     )
@@ -138,25 +150,25 @@ async def authenticate(context: AgentContext, connection: ProgramConnection, req
             "description": application.description,
             "rpc_origins": application.rpc_origins,
         },
-        "scopes": grant["scopes"],
-        "expires": grant["expires"],
+        "scopes": grant.scopes,
+        "expires": grant.expires,
         "access_token": token,
     }
 
 
-async def _check_token(context: AgentContext, connection: ProgramConnection, token: str) -> dict[str, Any]:
+async def _check_token(context: AgentContext, connection: ProgramConnection, token: str) -> CurrentAuthorization:
     """Store a token and its scopes in the connection and return its grant; raise RpcError INVALID_TOKEN if it is invalid."""
     invalid_token = RpcError(RpcErrorCode.INVALID_TOKEN, "Invalid access token")
     try:
-        grant: dict[str, Any] = await context.account.request(GET_MY_OAUTH2_AUTHORIZATION, bearer=token)
+        grant = await context.account.call(GET_MY_OAUTH2_AUTHORIZATION, bearer=token)
     except (ApiError, ValueError):
         # The HTTP client raises ValueError for a token that is not a valid header value.
         raise invalid_token from None
     # The response contains the user only if the token has the `identify` scope.
-    user_id = grant.get("user", {}).get("id")
-    if grant["application"]["id"] != connection.application_id or user_id != context.account.state.user_id:
+    user_id = str(grant.user.id) if grant.user else None
+    if str(grant.application.id) != connection.application_id or user_id != context.account.state.user_id:
         raise invalid_token
-    connection.token_scopes = expand_scopes(grant["scopes"]) | {PseudoScope.AUTHENTICATED.value}
+    connection.token_scopes = expand_scopes(grant.scopes) | {PseudoScope.AUTHENTICATED.value}
     connection.token, connection.token_checked_ms = token, read_machine_ms()
     return grant
 

@@ -96,7 +96,7 @@ async def invite_browser(context: AgentContext, connection: ProgramConnection, r
     """Open the page of an invite and return the invite."""
     code = parse_arguments(request.args, {"code": _CODE_CHECK}, "code")["code"]
     try:
-        invite = await context.account.request(INVITE_RESOLVE, code=code)
+        invite = await context.account.forward(INVITE_RESOLVE, code=code)
     except ApiError as error:
         raise RpcError(RpcErrorCode.INVALID_INVITE, str(error)) from None
     await context.open_page(f"/invite/{quote(invite['code'], safe='')}")
@@ -110,7 +110,7 @@ async def guild_template_browser(
     """Open the page of a guild template and return the template."""
     code = parse_arguments(request.args, {"code": _CODE_CHECK}, "code")["code"]
     try:
-        template = await context.account.request(GET_GUILD_TEMPLATE, code=code)
+        template = await context.account.forward(GET_GUILD_TEMPLATE, code=code)
     except ApiError as error:
         raise RpcError(RpcErrorCode.INVALID_GUILD_TEMPLATE, str(error)) from None
     await context.open_page(f"/template/{quote(template['code'], safe='')}")

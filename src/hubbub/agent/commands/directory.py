@@ -17,8 +17,13 @@ from hubbub.protocol.enums import THREAD_TYPES, Scope
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.images import DEFAULT_AVATAR_COUNT
 from hubbub.protocol.permissions import base_permissions, channel_permissions, thread_permissions
-from hubbub.protocol.resources.invites import CREATE_CHANNEL_INVITE, INVITE_AGE_SECONDS_MAX, INVITE_USES_MAX
-from hubbub.protocol.resources.messages import LIST_MESSAGES
+from hubbub.protocol.resources.invites import (
+    CREATE_CHANNEL_INVITE,
+    INVITE_AGE_SECONDS_MAX,
+    INVITE_USES_MAX,
+    CreateChannelInvite,
+)
+from hubbub.protocol.resources.messages import LIST_MESSAGES, ListMessages
 from hubbub.protocol.resources.users import GET_USER
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 from hubbub.sdk.daemon_threads import new_session
@@ -95,8 +100,8 @@ async def build_channel_view(
     messages: list[dict[str, Any]] = []
     if Scope.MESSAGES_READ.value in connection.scopes or channel.get("application_id") == connection.application_id:
         try:
-            messages = await context.account.request(
-                LIST_MESSAGES, query={"limit": MESSAGES_MAX}, channel_id=channel["id"]
+            messages = await context.account.forward(
+                LIST_MESSAGES, query=ListMessages(limit=MESSAGES_MAX), channel_id=channel["id"]
             )
         except ApiError:
             # The channel type has no messages, or the user may not read them.
@@ -162,9 +167,9 @@ async def create_channel_invite(context: AgentContext, connection: ProgramConnec
         "channel_id",
     )
     require_channel(context, connection, args["channel_id"])
-    body = {name: value for name, value in args.items() if name != "channel_id"}
+    body = CreateChannelInvite(**{name: value for name, value in args.items() if name != "channel_id"})
     try:
-        return await context.account.request(CREATE_CHANNEL_INVITE, json=body, channel_id=args["channel_id"])
+        return await context.account.forward(CREATE_CHANNEL_INVITE, body=body, channel_id=args["channel_id"])
     except ApiError as error:
         code = RpcErrorCode.INVALID_PERMISSIONS if error.status == 403 else RpcErrorCode.INVALID_INVITE
         raise RpcError(code, str(error)) from None
@@ -182,7 +187,7 @@ async def require_user(context: AgentContext, user_id: str) -> dict[str, Any]:
     if cached_user is not None:
         return cached_user
     try:
-        user: dict[str, Any] = await context.account.request(GET_USER, user_id=user_id)
+        user: dict[str, Any] = await context.account.forward(GET_USER, user_id=user_id)
     except ApiError:
         raise RpcError(*INVALID_USER) from None
     return user

@@ -8,7 +8,7 @@ from hubbub.agent.connections import ProgramConnection
 from hubbub.agent.context import AgentContext
 from hubbub.agent.validation import parse_arguments, snowflake
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.resources.entitlements import GET_CURRENT_USER_APPLICATION_ENTITLEMENTS
+from hubbub.protocol.resources.entitlements import GET_CURRENT_USER_APPLICATION_ENTITLEMENTS, GetMyEntitlements
 from hubbub.protocol.resources.skus import GET_STORE
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 
@@ -19,7 +19,7 @@ PURCHASE_POLL_INTERVAL_SECONDS: Final = 2.0
 
 async def _fetch_skus(context: AgentContext, connection: ProgramConnection) -> list[dict[str, Any]]:
     try:
-        store = await context.account.request(GET_STORE, application_id=connection.application_id)
+        store = await context.account.forward(GET_STORE, application_id=connection.application_id)
     except ApiError as error:
         raise RpcError(RpcErrorCode.UNAUTHORIZED_FOR_APPLICATION, str(error)) from None
     skus: list[dict[str, Any]] = store["skus"]
@@ -28,9 +28,9 @@ async def _fetch_skus(context: AgentContext, connection: ProgramConnection) -> l
 
 async def _fetch_entitlements(context: AgentContext, connection: ProgramConnection) -> list[dict[str, Any]]:
     try:
-        entitlements: list[dict[str, Any]] = await context.account.request(
+        entitlements: list[dict[str, Any]] = await context.account.forward(
             GET_CURRENT_USER_APPLICATION_ENTITLEMENTS,
-            query={"exclude_consumed": "true"},
+            query=GetMyEntitlements(exclude_consumed=True),
             application_id=connection.application_id,
         )
     except ApiError as error:

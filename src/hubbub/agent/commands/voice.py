@@ -10,7 +10,8 @@ from hubbub.agent.validation import boolean, fields, items, number, one_of, pars
 from hubbub.agent.voice import SETTINGS_CHECKS, USER_SETTINGS_CHECKS
 from hubbub.protocol.enums import VOICE_TYPES
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.resources.soundboard import GET_SOUNDBOARD_DEFAULT_SOUNDS, SEND_SOUNDBOARD_SOUND
+from hubbub.protocol.ids import GuildId, SoundId
+from hubbub.protocol.resources.soundboard import GET_SOUNDBOARD_DEFAULT_SOUNDS, SEND_SOUNDBOARD_SOUND, SendSound
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 
 SELECT_TIMEOUT_SECONDS: Final = 10.0
@@ -149,7 +150,7 @@ async def _wait_for_channel(context: AgentContext, channel_id: str | None, timeo
 @handles_command("GET_SOUNDBOARD_SOUNDS")
 async def get_soundboard_sounds(context: AgentContext, connection: ProgramConnection, request: Request) -> list[Any]:
     """List the sounds that the user can play: the default sounds and those of the user's guilds."""
-    sounds: list[Any] = await context.account.request(GET_SOUNDBOARD_DEFAULT_SOUNDS)
+    sounds: list[Any] = await context.account.forward(GET_SOUNDBOARD_DEFAULT_SOUNDS)
     for guild in context.account.state.guilds.values():
         sounds += guild.get("soundboard_sounds", [])
     return sounds
@@ -162,11 +163,11 @@ async def play_soundboard_sound(context: AgentContext, connection: ProgramConnec
     channel = context.account.state.find_voice_channel()
     if channel is None:
         raise RpcError(RpcErrorCode.INVALID_CHANNEL, "The user is not in a voice channel")
-    body = {"sound_id": args["sound_id"]}
+    body = SendSound(sound_id=SoundId(args["sound_id"]))
     if args.get("guild_id"):
-        body["source_guild_id"] = args["guild_id"]
+        body.source_guild_id = GuildId(args["guild_id"])
     try:
-        await context.account.request(SEND_SOUNDBOARD_SOUND, json=body, channel_id=channel["id"])
+        await context.account.call(SEND_SOUNDBOARD_SOUND, body=body, channel_id=channel["id"])
     except ApiError as error:
         code = RpcErrorCode.INVALID_PERMISSIONS if error.status == 403 else RpcErrorCode.INVALID_SOUND
         raise RpcError(code, str(error)) from None
