@@ -50,7 +50,6 @@ ALLOWED = {
     "optional_body": "keyword of `Operation`",
     "public": "keyword of `page`",
     "quick": "keyword of `handles` and `Database.write`",
-    "refused": "name of the control API",
     "requests": "setting that is named by the feature",
     "running": "keyword of `ControlledClock`",
     "search_waits_for_index": "setting with a subject",

@@ -2060,7 +2060,7 @@ export type WorldGuild = {
   roles?: Record<string, string>;
 };
 
-/** A lobby of the world. */
+/** ID of a lobby, which has its name in the world file as its key. */
 export type WorldLobby = {
   id: string;
 };

@@ -360,7 +360,7 @@ class Core:
         tries: int | None = None,
         **parameters: int | str,
     ) -> "ResultT":
-        """Send an operation and return the response as a tolerant model, any of whose fields except `id` may be missing.
+        """Send an operation and return the response as a tolerant model, any of whose fields except the ID may be missing.
 
         The parameters are those of `request`; see `tolerant_models.decode`."""
         response = await self.request(

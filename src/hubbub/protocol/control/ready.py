@@ -56,7 +56,7 @@ class WorldGuild(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorldLobby(msgspec.Struct, frozen=True, kw_only=True):
-    """A lobby of the world."""
+    """ID of a lobby, which has its name in the world file as its key."""
 
     id: LobbyIdText
 

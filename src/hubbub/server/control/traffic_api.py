@@ -1,4 +1,4 @@
-"""Handlers of `protocol.control.traffic`, for the console: the traffic, sending entries again, dated changes, the world and links.
+"""Handlers of `control.traffic`, for the console: traffic, sending entries again, dated changes, the world and links.
 
 The traffic is also available as a stream of server-sent events.
 """

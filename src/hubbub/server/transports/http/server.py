@@ -342,9 +342,8 @@ class HttpServer:
         if blocked_ms:
             # This simulates a ban at the edge, which clients recognize by the missing Via header.
             state.headers.pop("Via", None)
-            raise request_limits.RateLimitError(
-                errors.RATE_LIMITED, {"retry_after": blocked_ms / 1000, "global": True}, "global"
-            )
+            extra: dict[str, object] = {"retry_after": blocked_ms / 1000, "global": True}
+            raise request_limits.RateLimitError(errors.RATE_LIMITED, extra, "global")
 
     async def _take_fault(self, state: RequestState, endpoint: Endpoint, actor: Actor | None) -> HttpFault | None:
         """Return the injected fault of this request, or None. Apply it now if it precedes the operation."""
