@@ -577,9 +577,15 @@ class TestSqlite:
 
     async def test_an_ended_transaction_cannot_be_used(self, notes: SqliteDatabase) -> None:
         transactions: list[Tx] = []
-        await notes.write(transactions.append)
-        with pytest.raises(RuntimeError, match="over"):
-            transactions[0].run("DELETE FROM notes")
+        await notes.write(lambda tx: (tx.run("DELETE FROM notes"), transactions.append(tx)))
+        await notes.write(transactions.append, quick=True)
+        await notes.read(transactions.append)
+        for tx in transactions:
+            with pytest.raises(RuntimeError, match="over"):
+                tx.run("INSERT INTO notes VALUES (1, 'late')")
+            with pytest.raises(RuntimeError, match="over"):
+                tx.run_many("INSERT INTO notes VALUES (?, 'late')", [(2,), (3,)])
+        assert await note_ids(notes) == []
 
     async def test_a_backup_is_an_independent_database(self, notes: SqliteDatabase, tmp_path: Path) -> None:
         await notes.write(insert_note(1))
@@ -829,6 +835,8 @@ class TestPostgres:
         for tx in transactions:
             with pytest.raises(RuntimeError, match="over"):
                 tx.run("DELETE FROM notes")
+            with pytest.raises(RuntimeError, match="over"):
+                tx.run_many("DELETE FROM notes WHERE id = ?", [(1,), (2,)])
 
     async def test_prepared_statements_survive_reads_and_rollbacks(self, notes: PostgresDatabase) -> None:
         def query(tx: Tx) -> None:

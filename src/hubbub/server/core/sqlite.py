@@ -33,7 +33,7 @@ from hubbub.server.core.sqlite_files import (
     serialize,
 )
 from hubbub.server.core.sqlite_queue import Batch, ExclusiveTask, Handover, Task, UndoError, Unit
-from hubbub.server.core.sqlite_tx import GET_SEQUENCE, SET_SEQUENCE, SqliteReadTx, SqliteTx, is_unavailable
+from hubbub.server.core.sqlite_tx import SELECT_LAST_STAMP, UPDATE_LAST_STAMP, SqliteReadTx, SqliteTx, is_unavailable
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
 
 log = logging.getLogger(__name__)
@@ -94,8 +94,8 @@ class SqliteDatabase(Database):
         self._is_open = False
         self._last_stamp = 0
         """The stamp of the latest write: its number in commit order."""
-        self._has_stamp = False
-        """Whether a unit of the open transaction requested its stamp, so that the number must be stored."""
+        self._must_store_stamp = False
+        """Whether a unit of the open transaction requested its stamp, so that the commit stores the last stamp."""
         self._cache = QueryCache()
         """Results of the connection that writes."""
         self._lock_file: int | None = None
@@ -310,7 +310,7 @@ class SqliteDatabase(Database):
             before_upgrade = functools.partial(copy_before_upgrade, self._connection, self._path)
             migrations.migrate_sqlite(self._connection, before_upgrade=before_upgrade)
         self._cursor = self._connection.cursor()
-        self._last_stamp = int(self._cursor.execute(GET_SEQUENCE).fetchone()[0])
+        self._last_stamp = int(self._cursor.execute(SELECT_LAST_STAMP).fetchone()[0])
 
     def _write_loop(self, opened: "asyncio.Future[Any]") -> None:
         """Open the database and run the entries of the writer's queue; the writer thread runs this."""
@@ -385,7 +385,7 @@ class SqliteDatabase(Database):
     def _run_units(self, batch: Batch, take_unit: Callable[[], Unit | None]) -> None:
         """Run units in the open transaction until none is left or the batch is full."""
         units, finished_units = batch.units, batch.finished_units
-        self._has_stamp = False
+        self._must_store_stamp = False
         try:
             while len(units) < BATCH_UNITS_MAX and (unit := take_unit()) is not None:
                 units.append(unit)
@@ -399,8 +399,8 @@ class SqliteDatabase(Database):
         """Commit a batch and deliver its results; `entry_count` is the number of queue entries it consists of."""
         finished_units = batch.finished_units
         try:
-            if self._has_stamp:
-                self._cursor.execute(SET_SEQUENCE, (str(self._last_stamp),))
+            if self._must_store_stamp:
+                self._cursor.execute(UPDATE_LAST_STAMP, (str(self._last_stamp),))
             self._cursor.execute("COMMIT")
             if self.metrics is not None:
                 self.metrics.db_batch.observe(len(batch.units))
@@ -418,7 +418,7 @@ class SqliteDatabase(Database):
         This is rare, since most units fail before they write; the other batches save two statements per unit."""
         self._roll_back("ROLLBACK")
         self._cursor.execute("BEGIN IMMEDIATE")
-        self._has_stamp = False
+        self._must_store_stamp = False
         return [self._run_unit(unit, with_savepoint=True, is_first=False) for unit in units]
 
     def _run_unit(self, unit: Unit, *, with_savepoint: bool, is_first: bool) -> FinishedUnit:
@@ -451,7 +451,7 @@ class SqliteDatabase(Database):
         tx.end()
         if tx.has_written and with_savepoint:
             self._cursor.execute("RELEASE unit")
-        self._has_stamp = self._has_stamp or tx.has_stamp
+        self._must_store_stamp = self._must_store_stamp or tx.is_stamp_requested
         return (future, result, None, tx)
 
     def _roll_back(self, statement: str) -> None:
@@ -580,7 +580,7 @@ class SqliteDatabase(Database):
                     finished_units.append((future, work(tx), None, None))
                 except BaseException as error:
                     finished_units.append((future, None, error, None))
-                last_stamp = tx.sequence
+                last_stamp = tx.last_stamp
                 tx.end()
                 if time.monotonic() - last_delivery_at > READ_DELIVERY_SECONDS:
                     self._delivery.add(finished_units)

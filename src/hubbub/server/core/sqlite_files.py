@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from hubbub.server.core.migrations import MigrationError, load_schema_sqlite, migrate_sqlite
-from hubbub.server.core.sqlite_tx import GET_SEQUENCE, SET_SEQUENCE
+from hubbub.server.core.sqlite_tx import SELECT_LAST_STAMP, UPDATE_LAST_STAMP
 from hubbub.server.core.store import StoreUnavailable
 
 try:
@@ -143,8 +143,8 @@ def restore(connection: sqlite3.Connection, image: bytes, last_stamp: int) -> in
     try:
         source.deserialize(image)
         migrate_sqlite(source)
-        restored_stamp = max(last_stamp, int(source.execute(GET_SEQUENCE).fetchone()[0]))
-        source.execute(SET_SEQUENCE, (str(restored_stamp),))
+        restored_stamp = max(last_stamp, int(source.execute(SELECT_LAST_STAMP).fetchone()[0]))
+        source.execute(UPDATE_LAST_STAMP, (str(restored_stamp),))
         source.backup(connection)
     finally:
         source.close()

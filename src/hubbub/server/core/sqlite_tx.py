@@ -9,10 +9,10 @@ import msgspec
 from hubbub.server.core.query_cache import CachedQuery, QueryCache
 from hubbub.server.core.store import Snapshot, StoreDamaged, StoreUnavailable, Tx, WideQuery
 
-GET_SEQUENCE: Final = "SELECT value FROM meta WHERE name = 'commit_seq'"
-"""Query that selects the last stored stamp."""
-SET_SEQUENCE: Final = "UPDATE meta SET value = ? WHERE name = 'commit_seq'"
-"""Statement that stores the last stamp."""
+SELECT_LAST_STAMP: Final = "SELECT value FROM meta WHERE name = 'commit_seq'"
+"""Query for the last stored stamp, which is the row `commit_seq` of the table `meta`."""
+UPDATE_LAST_STAMP: Final = "UPDATE meta SET value = ? WHERE name = 'commit_seq'"
+"""Statement that stores the last stamp; its parameter is the stamp as text."""
 
 _decode_row: Final = msgspec.json.Decoder(list[Any]).decode
 
@@ -70,22 +70,23 @@ class SqliteTx(Tx):
         self.dispatches = []
         self.wakes_worker = False
         self.after_commit = []
-        self.has_stamp = False
-        """Whether the stamp was requested, so that it must be stored for readers."""
+        self.is_stamp_requested = False
+        """Whether the unit used its stamp, so that the stamp must be stored for readers."""
         self.failure: StoreUnavailable | None = None
         """The error that made the transaction unusable, so that the unit cannot succeed; None if there was none."""
         self.has_written = False
         """Whether the unit has started to write, so that a rejection must be rolled back."""
         self._with_savepoint = with_savepoint
-        self._cursor = cursor
         self._cache = cache
+        # The end of the unit and an unusable transaction replace both functions by one that raises an error.
         self._execute: Callable[..., sqlite3.Cursor] = cursor.execute
+        self._execute_many: Callable[..., sqlite3.Cursor] = cursor.executemany
         self._stamp = stamp
 
     @property
     def stamp(self) -> int:
         """The stamp of this unit; the store saves it once it was requested."""
-        self.has_stamp = True
+        self.is_stamp_requested = True
         return self._stamp
 
     @property
@@ -98,6 +99,7 @@ class SqliteTx(Tx):
         try:
             if type(sql) is CachedQuery and self._cache is not None:
                 return self._read_cached(self._cache, sql, parameters)
+            # Any other statement may write, such as INSERT ... RETURNING; WITH ... SELECT counts as a write too.
             if not sql.startswith("SELECT"):
                 self._begin_write(sql)
             self.statement_count += 1
@@ -135,10 +137,8 @@ class SqliteTx(Tx):
         """Execute a statement once per row of parameters."""
         try:
             self._begin_write(sql)
-            if self.failure is not None:
-                raise self.failure
             self.statement_count += len(rows)
-            self._cursor.executemany(sql, rows)
+            self._execute_many(sql, rows)
         except sqlite3.Error as error:
             self._fail(error)
 
@@ -153,7 +153,7 @@ class SqliteTx(Tx):
 
     def end(self) -> None:
         """End the transaction for the unit of work; later statements raise RuntimeError."""
-        self._execute = _raise_ended
+        self._execute = self._execute_many = _raise_ended
         self._cache = None
 
     def _fail(self, error: sqlite3.Error) -> NoReturn:
@@ -173,7 +173,7 @@ class SqliteTx(Tx):
         def reject(*_: object) -> NoReturn:
             raise failure
 
-        self._execute = reject
+        self._execute = self._execute_many = reject
         raise failure from error
 
 
@@ -184,9 +184,9 @@ def _raise_ended(*_: object) -> NoReturn:
 class SqliteReadTx(SqliteTx):
     """A read-only unit of work."""
 
-    def __init__(self, cursor: sqlite3.Cursor, sequence: int | None) -> None:
+    def __init__(self, cursor: sqlite3.Cursor, last_stamp: int | None) -> None:
         super().__init__(cursor, 0, False)
-        self.sequence = sequence
+        self.last_stamp = last_stamp
         """The last stamp that the snapshot covers; None until it is read."""
 
     @property
@@ -197,8 +197,8 @@ class SqliteReadTx(SqliteTx):
     @property
     def snapshot(self) -> Snapshot:
         """The snapshot that this read sees."""
-        if self.sequence is None:
-            # The first statement of the transaction fixed the snapshot, so reading the sequence later gives the same
+        if self.last_stamp is None:
+            # The first statement of the transaction fixed the snapshot, so reading the last stamp later gives the same
             # result.
-            self.sequence = int(self.value(GET_SEQUENCE))
-        return SqliteSnapshot(self.sequence)
+            self.last_stamp = int(self.value(SELECT_LAST_STAMP))
+        return SqliteSnapshot(self.last_stamp)
