@@ -269,3 +269,11 @@ def test_forms_of_a_word_have_one_stem(forms: str, expected: str) -> None:
 
 def test_keywords_name_existing_operations() -> None:
     assert search_words.KEYWORDS.keys() <= operations().keys()
+
+
+@pytest.mark.parametrize("phrase", search_words.PHRASES)
+def test_a_phrase_is_replaced_before_the_phrases_that_it_contains(phrase: str) -> None:
+    replacement = search_words.PHRASES[phrase].split()
+
+    assert search_words.replace_phrases(phrase.split()) == replacement
+    assert search_words.replace_phrases(f"{phrase}s".split()) == replacement

@@ -7,13 +7,13 @@ from hubbub.protocol import changes
 from hubbub.server.transports.docstrings import CHANGES_PATH, parse_docstring, plain_text, summary
 from hubbub.server.transports.web.reference.catalogue import EVENTS_PATH, OBJECTS_PATH, RESOURCES_PATH, Catalogue
 from hubbub.server.transports.web.reference.search_words import (
-    FILLER_WORDS,
     KEYWORDS,
     OPTIONAL_WORDS,
+    STOP_WORDS,
     SYNONYM_STEMS,
+    list_stems,
     replace_phrases,
     stem,
-    terms,
 )
 
 QUERY_MAX: Final = 100
@@ -143,7 +143,7 @@ def find(entries: list[Entry], query: str) -> list[Entry]:
 def _parse_words(texts: Sequence[str]) -> list[QueryWord]:
     """Return the words of a query, with phrases replaced and stop words removed, unless all are stop words."""
     replaced_words = replace_phrases(texts)[:WORDS_MAX]
-    meaningful_words = [word for word in replaced_words if word not in FILLER_WORDS] or replaced_words
+    meaningful_words = [word for word in replaced_words if word not in STOP_WORDS] or replaced_words
     has_only_optional = OPTIONAL_WORDS.issuperset(meaningful_words)
     return [
         QueryWord(
@@ -196,11 +196,11 @@ def _build_entry(
     kind: str, title: str, href: str, text: str, hidden_text: str, *, route: str = "", is_deprecated: bool = False
 ) -> Entry:
     """Build an entry. `hidden_text` is searched but not shown."""
-    name_stems = terms(title)
+    name_stems = list_stems(title)
     preposition_indexes = [index for index, name_stem in enumerate(name_stems) if index and name_stem in _PREPOSITIONS]
     subject = name_stems[preposition_indexes[0] - 1] if preposition_indexes else name_stems[-1] if name_stems else ""
-    keywords = frozenset(terms(KEYWORDS.get(title, ""))) if kind == "operation" else frozenset[str]()
-    description_stems = frozenset(terms(f"{hidden_text} {text} {route}"))
+    keywords = frozenset(list_stems(KEYWORDS.get(title, ""))) if kind == "operation" else frozenset[str]()
+    description_stems = frozenset(list_stems(f"{hidden_text} {text} {route}"))
     search_text = f"{title} {hidden_text} {text} {route}".lower()
     return Entry(
         kind,

@@ -23,9 +23,9 @@ PHRASES: Final[dict[str, str]] = {
     "message history": "list message",
     "message someone": "create dm",
     "my status": "user settings",
+    "rich presence image": "application asset",
     "presence image": "application asset",
     "private message": "dm",
-    "rich presence image": "application asset",
     "rich presence": "presence update",
     "sign in": "login",
     "sign out": "logout",
@@ -39,7 +39,9 @@ PHRASES: Final[dict[str, str]] = {
     "2 factor": "totp",
     "voice chat": "voice",
 }
-"""Phrases of a query and the words that replace them."""
+"""Phrases of a query and the words that replace them, in the order of replacement.
+
+A phrase comes before the phrases that it contains. Each phrase stands for its plural with `s` too."""
 
 SYNONYMS: Final[dict[str, str]] = {
     # Verbs
@@ -255,7 +257,7 @@ KEYWORDS: Final[dict[str, str]] = {
 }
 """Additional words by which users search for an operation, by the name of the operation."""
 
-FILLER_WORDS: Final = frozenset(
+STOP_WORDS: Final = frozenset(
     {
         "a",
         "an",
@@ -298,6 +300,7 @@ OPTIONAL_WORDS: Final = frozenset(
 _UNCHANGED_WORDS: Final = frozenset(
     {"ping", "pricing", "setting", "string", "typing", "onboarding", "embed", "linking"}
 )
+"""Singular words whose ending `ing` or `ed` is not removed: it is no suffix, or the word without it means something else."""
 _CAMEL_BOUNDARY: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORD_PATTERN: Final = re.compile(r"[a-z0-9]+")
 _STEM_LENGTH_MIN: Final = 3
@@ -321,8 +324,8 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > _STEM_LENGTH_MIN and word.endswith("e") else word
 
 
-def terms(text: str) -> list[str]:
-    """Return the stems of a name or a sentence, in order."""
+def list_stems(text: str) -> list[str]:
+    """Return the stem of each word of a name or a sentence, in order."""
     return [stem(word) for word in _WORD_PATTERN.findall(_CAMEL_BOUNDARY.sub(" ", text).lower())]
 
 
