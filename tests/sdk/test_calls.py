@@ -197,10 +197,10 @@ async def wait_for_captured_audio(caller: CallParticipant, start_position: int, 
         if tone.position - start_position > 48_000 * seconds:
             loop.call_soon_threadsafe(has_captured.set)
 
-    caller.call._state.captured_audio = capture
+    caller.call._state.on_captured_audio = capture
     async with asyncio.timeout(60):
         await has_captured.wait()
-    caller.call._state.captured_audio = tone
+    caller.call._state.on_captured_audio = tone
 
 
 async def test_local_mute_and_volume_affect_only_this_client(call_lobby: CallLobby) -> None:
@@ -316,10 +316,10 @@ async def test_a_failing_audio_callback_is_logged_once_and_the_call_continues(ca
     def fail(*_: Any) -> Any:
         raise ValueError("callback failed")
 
-    zoe.call._state.captured_audio = zoe.call._state.received_audio = fail
+    zoe.call._state.on_captured_audio = zoe.call._state.on_received_audio = fail
     speaking_changes = mary.record_event("speaking_status_changed")
     await speaking_changes.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, False))
-    zoe.call._state.captured_audio, zoe.call._state.received_audio = zoe.tone, zoe.recorder
+    zoe.call._state.on_captured_audio, zoe.call._state.on_received_audio = zoe.tone, zoe.recorder
     zoe.recorder.clear()
 
     await wait_for_mutual_audio(mary, zoe)
@@ -336,7 +336,7 @@ async def test_reset_removes_the_audio_callbacks(call_lobby: CallLobby) -> None:
     zoe.player.client._core.reset()
 
     await speaking_changes.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, False))
-    assert (zoe.call._state.captured_audio, zoe.call._state.received_audio) == (None, None)
+    assert (zoe.call._state.on_captured_audio, zoe.call._state.on_received_audio) == (None, None)
     assert zoe.call.get_status() is CONNECTED
 
 

@@ -61,8 +61,10 @@ class CallState:
         self.ptt_release_delay_ms = 0
         self.vad_threshold = (True, -60.0)
         """Whether the voice activity threshold is automatic, and the fixed threshold in dBFS."""
-        self.received_audio: ReceivedAudio | None = None
-        self.captured_audio: CapturedAudio | None = None
+        self.on_received_audio: ReceivedAudio | None = None
+        """Callback of the game for the decoded audio of a participant, which may change or mute it; None if not set."""
+        self.on_captured_audio: CapturedAudio | None = None
+        """Callback of the game for microphone audio before it is sent, which may change it; None if not set."""
         self.callbacks: dict[str, Callable[..., object]] = {}
         """Callbacks by event name: `status`, `participant`, `voice_state` and `speaking`."""
         self.on_settings_changed: Callable[[], None] = lambda: None
@@ -148,7 +150,7 @@ class CallState:
     def reset(self) -> None:
         """Drop all callbacks."""
         self.callbacks.clear()
-        self.received_audio = self.captured_audio = None
+        self.on_received_audio = self.on_captured_audio = None
         self._is_speaking_queued = False
 
 

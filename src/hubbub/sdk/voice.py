@@ -122,7 +122,7 @@ class VoiceCalls:
         return self._start_call(lobby_id, received_cb, captured_cb)
 
     def _start_call(
-        self, lobby_id: int, received_audio: ReceivedAudio | None, captured_audio: CapturedAudio | None
+        self, lobby_id: int, on_received_audio: ReceivedAudio | None, on_captured_audio: CapturedAudio | None
     ) -> Call | None:
         require_extra()
         self._has_started_call = True
@@ -135,7 +135,7 @@ class VoiceCalls:
                 # Replace a disconnected call.
                 previous_state.has_ended = True
             state = self._calls[lobby_id] = CallState(core, lobby_id, self._global_settings)
-            state.received_audio, state.captured_audio = received_audio, captured_audio
+            state.on_received_audio, state.on_captured_audio = on_received_audio, on_captured_audio
             state.on_settings_changed = self._refresh
             state.set_status(CallStatus.JOINING)
             reason = self._start_error(lobby_id)

@@ -48,8 +48,10 @@ class CallSettings(GateSettings, Protocol):
     """Playback volumes in percent by user ID; 100 if a user is missing."""
     pans: dict[int, tuple[float, float]]
     """Volume factors of the left and right channel by user ID; 1 if a user is missing."""
-    received_audio: ReceivedAudio | None
-    captured_audio: CapturedAudio | None
+    on_received_audio: ReceivedAudio | None
+    """Callback of the game for the decoded audio of a participant, which may change or mute it; None if not set."""
+    on_captured_audio: CapturedAudio | None
+    """Callback of the game for microphone audio before it is sent, which may change it; None if not set."""
 
     @property
     def muted(self) -> bool:
@@ -75,12 +77,13 @@ class StreamStatistics:
 
     def __init__(self) -> None:
         self.packets_sent = 0
+        """Number of packets passed to the socket, with keepalives and packets that the socket rejected."""
         self.packets_received = 0
         self.invalid_packets = 0
         """Number of received packets that could not be decrypted."""
         self.frames_played = 0
         self.frames_lost = 0
-        """Number of frames that were lost, too late, or not decryptable, of all participants."""
+        """Number of frames of all participants that were lost, too late, or could not be decrypted or decoded."""
         self.undecryptable_frames = 0
         """Number of frames that the end-to-end encryption rejected."""
 
@@ -208,8 +211,8 @@ class AudioStream:
 
     # Methods for the voice thread
 
-    def read(self) -> None:
-        """Read the datagrams that have arrived."""
+    def read_datagrams(self) -> None:
+        """Read the datagrams that have arrived, at most `DATAGRAMS_PER_READ_MAX`, and buffer their audio."""
         for _ in range(DATAGRAMS_PER_READ_MAX):
             try:
                 datagram = self.udp.recv(PACKET_BYTES_MAX)
@@ -249,10 +252,10 @@ class AudioStream:
         is_speaking, has_sent, level = False, False, None
         if self._settings.muted:
             self._gate.close()
-        elif captured_frame is not None or self._settings.captured_audio is not None:
+        elif captured_frame is not None or self._settings.on_captured_audio is not None:
             frame = samples.silence() if captured_frame is None else samples.to_frame(captured_frame)
-            if self._settings.captured_audio is not None:
-                self._settings.captured_audio(frame, SAMPLES_PER_CHANNEL, SAMPLE_RATE, CHANNELS)
+            if self._settings.on_captured_audio is not None:
+                self._settings.on_captured_audio(frame, SAMPLES_PER_CHANNEL, SAMPLE_RATE, CHANNELS)
             if self.processor is not None:
                 frame = self.processor.process(frame)
             level = samples.level(frame)
@@ -298,8 +301,8 @@ class AudioStream:
             self._keepalives_sent += 1
             self._send_packet(keepalive(self._keepalives_sent))
 
-    def receive_frames(self) -> "list[array[int]]":
-        """Return the next 20 ms of each audible participant, after the audio callback and with the participant's volume."""
+    def next_frames(self) -> "list[array[int]]":
+        """Return the next 20 ms of each audible participant, after the game's callback and with the participant's volume."""
         deaf, user_ids = self._settings.deaf, self._user_ids
         frames: list[array[int]] = []
         for ssrc, speaker in list(self._speakers.items()):
@@ -313,9 +316,9 @@ class AudioStream:
             if frame is None or deaf or speaker.user_id in self._settings.local_mutes:
                 continue
             is_muted = False
-            if self._settings.received_audio is not None:
+            if self._settings.on_received_audio is not None:
                 is_muted = bool(
-                    self._settings.received_audio(speaker.user_id, frame, SAMPLES_PER_CHANNEL, SAMPLE_RATE, CHANNELS)
+                    self._settings.on_received_audio(speaker.user_id, frame, SAMPLES_PER_CHANNEL, SAMPLE_RATE, CHANNELS)
                 )
             if not is_muted:
                 frame = samples.scale(frame, self._settings.volumes.get(speaker.user_id, 100.0) / 100)

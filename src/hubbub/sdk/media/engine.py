@@ -130,7 +130,7 @@ class AudioEngine:
                 left_seconds = next_frame_at - time.monotonic()
                 if left_seconds > 0:
                     for key, _ in selector.select(left_seconds):
-                        key.data.read()
+                        key.data.read_datagrams()
                     continue
                 self._run_frame(registered)
                 next_frame_at += FRAME_SECONDS
@@ -176,11 +176,11 @@ class AudioEngine:
         mixed_frame: array[int] | None = None
         for stream in streams:
             # Read packets that arrived after the selector was last polled.
-            stream.read()
+            stream.read_datagrams()
             level = self._try("Sending a frame", stream.send_frame, captured_frame, self._options.input_factor)
             if level is not None and (loudest_dbfs is None or level > loudest_dbfs):
                 loudest_dbfs = level
-            for frame in self._try("Receiving frames", stream.receive_frames) or ():
+            for frame in self._try("Receiving frames", stream.next_frames) or ():
                 mixed_frame = frame if mixed_frame is None else samples.mix(mixed_frame, frame)
         if loudest_dbfs is None and captured_frame is not None:
             loudest_dbfs = samples.level(samples.to_frame(captured_frame))
