@@ -1,8 +1,9 @@
 """The program that decodes and re-encodes untrusted images, in a process of its own with limited memory.
 
 `core.images` starts it by its path and communicates through pipes: a length, a JSON header, and the number of bytes
-that the header gives. A malicious image can at worst crash this process. The program imports only the standard library
-and Pillow.
+that the header gives. An image that crashes the decoder or needs too much memory ends only this process. The process is
+no sandbox: if an image exploits the decoder, its code has the rights of the server's user. The program imports only the
+standard library and Pillow.
 """
 
 import json
@@ -17,7 +18,7 @@ from PIL import Image, ImageOps, ImageSequence
 PIXELS_MAX: Final = 25_000_000
 """Maximum number of pixels of an image by its header, before any decoding."""
 FRAMES_MAX: Final = 500
-FRAME_PIXELS_MAX: Final = 40_000_000
+ANIMATION_PIXELS_MAX: Final = 40_000_000
 """Maximum number of pixels of all frames of an animated image together."""
 ANIMATED_SIDE_MAX: Final = 512
 """Maximum side length of an animated image, in pixels."""
@@ -25,6 +26,7 @@ FRAME_MS_DEFAULT: Final = 100
 """Duration in milliseconds of a frame without a duration or with one of 10 ms or less, as in browsers."""
 
 FORMATS: Final = {"image/png": "PNG", "image/jpeg": "JPEG", "image/gif": "GIF", "image/webp": "WEBP"}
+"""Names of the formats in Pillow, by media type."""
 
 _JPEG_OPTIONS: Final[dict[str, Any]] = {"quality": 90}
 _WEBP_OPTIONS: Final[dict[str, Any]] = {"quality": 90, "method": 4}
@@ -43,11 +45,13 @@ def convert(data: bytes, task: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     header of the result and the file. Raise RejectedImageError, or any error of the decoder."""
     image = Image.open(BytesIO(data), formats=[FORMATS[task["from"]]])
     width, height = image.size
-    if width < 1 or height < 1 or width * height > PIXELS_MAX:
+    if width < 1 or height < 1:
+        raise RejectedImageError("no pixels")
+    if width * height > PIXELS_MAX:
         raise RejectedImageError("too many pixels")
     frame_count = getattr(image, "n_frames", 1) if task["animated"] else 1
     if frame_count > 1:
-        if frame_count > FRAMES_MAX or frame_count * width * height > FRAME_PIXELS_MAX:
+        if frame_count > FRAMES_MAX or frame_count * width * height > ANIMATION_PIXELS_MAX:
             raise RejectedImageError("too many frames")
         width, height = (min(side, ANIMATED_SIDE_MAX) for side in task["box"])
         return _encode_animated(image, task["to"], (width, height))
@@ -60,7 +64,7 @@ def _encode_still(image: Image.Image, content_type: str, box: tuple[int, int]) -
     image.seek(0)
     # The orientation is in the EXIF data, which is removed.
     upright = ImageOps.exif_transpose(image)
-    frame = _fit(_strip(upright), box)
+    frame = _fit(_strip_metadata(upright), box)
     output = BytesIO()
     if content_type == "image/jpeg":
         _flatten_on_white(frame).save(output, "JPEG", **_JPEG_OPTIONS)
@@ -98,7 +102,7 @@ def _encode_animated(image: Image.Image, content_type: str, box: tuple[int, int]
     return _result_header(content_type, frames[0], len(frames), sum(durations_ms)), output.getvalue()
 
 
-def _strip(image: Image.Image) -> Image.Image:
+def _strip_metadata(image: Image.Image) -> Image.Image:
     """Return only the pixels, as RGBA, RGB or L, without metadata."""
     is_transparent = "A" in image.getbands() or "transparency" in image.info
     stripped = image.convert("RGBA" if is_transparent else "L" if image.mode in ("1", "L") else "RGB")
@@ -141,10 +145,10 @@ def run_task(data: bytes, task: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
 
 def read_task(stream: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
     """Read the next task and its file; return None at the end of the input."""
-    header_length = stream.read(4)
-    if len(header_length) < 4:
+    encoded_length = stream.read(4)
+    if len(encoded_length) < 4:
         return None
-    task = json.loads(stream.read(*struct.unpack(">I", header_length)))
+    task = json.loads(stream.read(*struct.unpack(">I", encoded_length)))
     return task, stream.read(task["bytes"])
 
 

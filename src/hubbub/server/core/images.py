@@ -1,4 +1,4 @@
-"""Conversion of untrusted images in separate processes, so that a malicious image cannot harm or block the platform.
+"""Conversion of untrusted images in separate processes, so that an image cannot crash or block the platform.
 
 An image whose header gives too large a size is rejected before decoding. The others are sent to one of a few processes
 (`core.image_process`) with limited memory and time, which are replaced after a number of images; if a process dies,
