@@ -156,7 +156,7 @@ class _Writer:
 
     def _message_rows(self, tx: Tx, table_codec: TableCodec, guild_id: int) -> Iterator[Sequence[Sequence[Any]]]:
         """Yield the messages of all channels of a guild in the order of channels and messages."""
-        for channel_id in channels.thread_channels.list_ids_of_guild(tx, guild_id):
+        for channel_id in channels.thread_channels.list_guild_channel_ids(tx, guild_id):
             yield from iter_archived_pages(tx, table_codec.table, "channel_id", channel_id, order=("id",))
 
     def _user_rows(self, tx: Tx) -> Iterator[Sequence[Sequence[Any]]]:

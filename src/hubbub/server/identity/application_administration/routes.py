@@ -20,7 +20,7 @@ def search_applications(call: Call, query: wire.SearchApplications) -> list[wire
 def search(call: Call, query: wire.SearchApplications) -> list[ApplicationRow]:
     """Return a page of the applications that match a query, by ascending ID."""
     return applications.administration.search(
-        call.tx, query.query.strip(), is_disabled=query.disabled, after_id=query.after or 0, limit=query.limit
+        call.tx, query.query.strip(), only_disabled=query.disabled, after_id=query.after or 0, limit=query.limit
     )
 
 

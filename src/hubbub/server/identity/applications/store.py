@@ -148,11 +148,11 @@ def list_managed_applications(tx: Tx, user_id: int) -> list[ApplicationRow]:
     )
 
 
-def search(tx: Tx, text: str, *, is_disabled: bool, after_id: int, limit: int) -> list[ApplicationRow]:
+def search(tx: Tx, text: str, *, only_disabled: bool, after_id: int, limit: int) -> list[ApplicationRow]:
     """Return applications with IDs above `after_id`, by ascending ID.
 
     `text` is a part of the name in any case, or the whole ID of the application or its owner; empty matches all
-    applications. If `is_disabled`, return only disabled applications."""
+    applications. If `only_disabled`, return only disabled applications."""
     where, parameters = "id > ?", list[object]([after_id])
     if text:
         pattern = "%" + text.lower().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
@@ -162,7 +162,7 @@ def search(tx: Tx, text: str, *, is_disabled: bool, after_id: int, limit: int) -
             match_conditions.append("id = ? OR owner_id = ?")
             parameters += [int(text), int(text)]
         where += f" AND ({' OR '.join(match_conditions)})"
-    if is_disabled:
+    if only_disabled:
         where += " AND disabled = 1"
     return tx.fetch(
         ApplicationRow, f"SELECT {COLUMNS} FROM applications WHERE {where} ORDER BY id LIMIT ?", *parameters, limit

@@ -322,7 +322,7 @@ def on_role_deleted(call: Call, signal: roles.RoleDeleted) -> None:
 
 def on_guild_deleted(call: Call, signal: guilds.GuildDeleted) -> None:
     """Delete the channels and threads of a guild that is being deleted."""
-    channel_ids = store.list_ids_of_guild(call.tx, signal.guild_id)
+    channel_ids = store.list_guild_channel_ids(call.tx, signal.guild_id)
     if channel_ids:
         call.notify(ChannelsDeleted(guild_id=signal.guild_id, channel_ids=tuple(channel_ids)))
     store.delete_guild_channels(call.tx, signal.guild_id)

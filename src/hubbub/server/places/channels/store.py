@@ -207,7 +207,7 @@ def delete(tx: Tx, channel_id: int) -> None:
     tx.run("DELETE FROM channels WHERE id = ?", channel_id)
 
 
-def list_ids_of_guild(tx: Tx, guild_id: int) -> list[int]:
+def list_guild_channel_ids(tx: Tx, guild_id: int) -> list[int]:
     """List the IDs of every channel and thread of a guild, in ascending order."""
     return [channel_id for (channel_id,) in tx.all("SELECT id FROM channels WHERE guild_id = ? ORDER BY id", guild_id)]
 

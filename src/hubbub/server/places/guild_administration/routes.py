@@ -22,8 +22,8 @@ def search(call: Call, query: wire.SearchGuilds) -> list[GuildRow]:
     return guilds.suspensions.search(
         call.tx,
         query.query.strip(),
-        is_suspended=query.state == wire.GuildState.SUSPENDED,
-        is_deleting=query.state == wire.GuildState.DELETING,
+        only_suspended=query.state == wire.GuildState.SUSPENDED,
+        only_deleting=query.state == wire.GuildState.DELETING,
         after_id=query.after or 0,
         limit=query.limit,
     )

@@ -69,7 +69,7 @@ def read_member_states(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[i
 
 
 def list_guild_ids(tx: Tx, user_id: int) -> list[int]:
-    return guilds.membership.list_ids_of_user(tx, user_id)
+    return guilds.membership.list_user_guild_ids(tx, user_id)
 
 
 class StoreGuildReader:

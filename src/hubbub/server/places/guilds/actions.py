@@ -72,7 +72,7 @@ def complete_import(call: Call, guild_id: GuildId, owner_id: UserId) -> None:
             features=codec.encode(kept_features).decode(), premium_tier=0, premium_subscription_count=0
         )
         store.update(call.tx, row, restricted_row)
-    store.reset_member_count(call.tx, guild_id)
+    store.recount_members(call.tx, guild_id)
     call.notify(GuildImported(guild_id, owner_id))
     call.tx.emit(wire.GUILD_CREATE, {"id": guild_id}, UserAudience.of(owner_id))
 

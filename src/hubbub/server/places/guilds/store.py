@@ -11,7 +11,7 @@ from hubbub.server.core.store import Tx, placeholders
 TABLES: Final = ("guild_suspensions", "guilds")
 """Tables that only this slice writes."""
 READS: Final = {
-    "members": "a user's guilds and a guild's member IDs, without a row for each member",
+    "members": "membership checks, counts and IDs, without loading whole member rows",
 }
 """Tables of other slices that this slice reads, with the reason."""
 
@@ -127,11 +127,13 @@ def find_many(tx: Tx, guild_ids: Iterable[int]) -> dict[int, GuildRow]:
     return {row.id: row for row in rows}
 
 
-def search(tx: Tx, text: str, *, is_suspended: bool, is_deleting: bool, after_id: int, limit: int) -> list[GuildRow]:
+def search(
+    tx: Tx, text: str, *, only_suspended: bool, only_deleting: bool, after_id: int, limit: int
+) -> list[GuildRow]:
     """Return guilds with IDs above `after_id`, by ascending ID.
 
     `text` is a part of the name in any case, or the whole ID of the guild or its owner; empty matches all guilds.
-    If `is_suspended`, return only suspended guilds; if `is_deleting`, only guilds with a scheduled deletion."""
+    If `only_suspended`, return only suspended guilds; if `only_deleting`, only guilds with a scheduled deletion."""
     where, parameters = "g.id > ?", list[object]([after_id])
     if text:
         pattern = "%" + text.lower().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
@@ -141,9 +143,9 @@ def search(tx: Tx, text: str, *, is_suspended: bool, is_deleting: bool, after_id
             match_conditions.append("g.id = ? OR g.owner_id = ?")
             parameters += [int(text), int(text)]
         where += f" AND ({' OR '.join(match_conditions)})"
-    if is_suspended:
+    if only_suspended:
         where += " AND g.suspension_reason IS NOT NULL"
-    if is_deleting:
+    if only_deleting:
         where += " AND EXISTS (SELECT 1 FROM guild_suspensions s WHERE s.guild_id = g.id AND s.due_ms IS NOT NULL)"
     return tx.fetch(
         GuildRow, f"SELECT {_PREFIXED_COLUMNS} FROM guilds g WHERE {where} ORDER BY g.id LIMIT ?", *parameters, limit
@@ -157,7 +159,7 @@ def find_suspension(tx: Tx, guild_id: int) -> SuspensionRow | None:
 
 
 def upsert_suspension(tx: Tx, row: SuspensionRow, reason: str) -> None:
-    """Store the suspension of a guild, or replace it."""
+    """Store the suspension of a guild, or replace it, and store its reason in the row of the guild."""
     assignments = ", ".join(f"{name} = excluded.{name}" for name in _SUSPENSION_COLUMNS[1:])
     tx.run(
         f"INSERT INTO guild_suspensions ({', '.join(_SUSPENSION_COLUMNS)}) VALUES ({placeholders(row)}) "
@@ -168,6 +170,7 @@ def upsert_suspension(tx: Tx, row: SuspensionRow, reason: str) -> None:
 
 
 def delete_suspension(tx: Tx, guild_id: int) -> None:
+    """Delete the suspension of a guild, and its reason from the row of the guild."""
     tx.run("DELETE FROM guild_suspensions WHERE guild_id = ?", guild_id)
     tx.run("UPDATE guilds SET suspension_reason = NULL WHERE id = ?", guild_id)
 
@@ -182,7 +185,7 @@ def find_pending_flag(tx: Tx, guild_id: int, user_id: int) -> int | None:
     return pending
 
 
-def list_ids_of_user(tx: Tx, user_id: int) -> list[int]:
+def list_user_guild_ids(tx: Tx, user_id: int) -> list[int]:
     """List the IDs of the guilds of a user, in ascending order."""
     rows = tx.all("SELECT guild_id FROM members WHERE user_id = ? ORDER BY guild_id", user_id)
     return [guild_id for (guild_id,) in rows]
@@ -286,7 +289,7 @@ def clear_channel_references(tx: Tx, guild_id: int, channel_id: int) -> bool:
     )
 
 
-def reset_member_count(tx: Tx, guild_id: int) -> None:
+def recount_members(tx: Tx, guild_id: int) -> None:
     """Set the stored member count of a guild to the number of its members."""
     tx.run(
         "UPDATE guilds SET member_count = (SELECT COUNT(*) FROM members m WHERE m.guild_id = guilds.id) WHERE id = ?",
@@ -300,5 +303,5 @@ def adjust_member_count(tx: Tx, guild_id: int, change: int) -> None:
 
 
 def set_moderation_rule_bits(tx: Tx, guild_id: int, rule_bits: int) -> None:
-    """Store the bit set of the kinds of auto moderation rules that are enabled in a guild."""
+    """Store the bit set of the kinds of auto moderation rules that are enabled in a guild. Column `moderated`."""
     tx.run("UPDATE guilds SET moderated = ? WHERE id = ? AND moderated <> ?", rule_bits, guild_id, rule_bits)

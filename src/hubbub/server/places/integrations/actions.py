@@ -73,7 +73,7 @@ def on_user_changed(call: Call, signal: UserChanged) -> None:
     row = applications.find_by_bot(call.tx, signal.row.id) if signal.row.bot else None
     if row is None:
         return
-    for guild_id in guilds.membership.list_ids_of_user(call.tx, signal.row.id):
+    for guild_id in guilds.membership.list_user_guild_ids(call.tx, signal.row.id):
         payload = views.guild_integration(guild_id, row, signal.row)
         call.tx.emit(wire.INTEGRATION_UPDATE, payload, GuildAudience(guild_id))
         _publish_integrations_update(call, guild_id)

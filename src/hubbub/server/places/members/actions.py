@@ -291,7 +291,7 @@ def on_user_changed(call: Call, signal: users.signals.UserChanged) -> None:
 
 def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
     """Remove a deleted account from every guild."""
-    for guild_id in guilds.membership.list_ids_of_user(call.tx, signal.user_id):
+    for guild_id in guilds.membership.list_user_guild_ids(call.tx, signal.user_id):
         remove(call, guild_id, signal.user_id)
     store.delete_departed_user(call.tx, signal.user_id)
 
@@ -299,7 +299,7 @@ def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
 def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
     """Remove a deleted application's bot from every guild."""
     if signal.row.bot_id is not None:
-        for guild_id in guilds.membership.list_ids_of_user(call.tx, signal.row.bot_id):
+        for guild_id in guilds.membership.list_user_guild_ids(call.tx, signal.row.bot_id):
             remove(call, guild_id, signal.row.bot_id)
 
 

@@ -14,7 +14,7 @@ from hubbub.server.places.standing import access
 
 def list_installable_guilds(call: Call) -> list[GrantableGuild]:
     """Return the guilds in which the caller has MANAGE_GUILD and so may install applications, by name."""
-    rows = list(guilds.find_many(call.tx, guilds.membership.list_ids_of_user(call.tx, call.user_id)).values())
+    rows = list(guilds.find_many(call.tx, guilds.membership.list_user_guild_ids(call.tx, call.user_id)).values())
     permissions = roles.find_permissions(call.tx, call.user_id, [(row.id, row.owner_id) for row in rows])
     return [
         GrantableGuild(

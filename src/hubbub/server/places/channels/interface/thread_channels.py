@@ -9,7 +9,7 @@ from hubbub.server.places.channels.store import (
     count_guild_threads,
     delete_threads,
     increment_message_counts,
-    list_ids_of_guild,
+    list_guild_channel_ids,
     subtract_message_count,
 )
 from hubbub.server.places.channels.views import created_thread, thread_member
@@ -21,7 +21,7 @@ __all__ = [
     "delete_guild_channel",
     "delete_threads",
     "increment_message_counts",
-    "list_ids_of_guild",
+    "list_guild_channel_ids",
     "subtract_message_count",
     "thread_member",
     "update_group",

@@ -6,8 +6,8 @@ from hubbub.server.places.guilds.store import (
     count_online,
     count_user_guilds,
     is_member,
-    list_ids_of_user,
     list_member_ids,
+    list_user_guild_ids,
 )
 
 __all__ = [
@@ -16,6 +16,6 @@ __all__ = [
     "count_online",
     "guilds_max",
     "is_member",
-    "list_ids_of_user",
+    "list_user_guild_ids",
     "list_member_ids",
 ]
