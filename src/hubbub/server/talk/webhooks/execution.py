@@ -99,7 +99,7 @@ def update_webhook_message(
         embeds=body.embeds,
         flags=body.flags,
         allowed_mentions=body.allowed_mentions,
-        components=rules.filter_components(sender, body.components, with_components=query.with_components),
+        components=rules.require_sendable_components(sender, body.components, with_components=query.with_components),
         attachments=body.attachments,
     )
     if not edit_body.allowed_mentions and (edit_body.content is not UNSET or edit_body.components is not UNSET):
@@ -138,7 +138,7 @@ def _send_message(
         content=body.content,
         embeds=body.embeds,
         allowed_mentions=body.allowed_mentions or _default_allowed_mentions(),
-        components=rules.filter_components(row, body.components, with_components=with_components),
+        components=rules.require_sendable_components(row, body.components, with_components=with_components),
         attachments=body.attachments,
         flags=(body.flags or 0) & rules.SETTABLE_FLAGS,
         poll=body.poll,

@@ -46,7 +46,7 @@ def get_webhook(call: Call, webhook_id: WebhookId) -> wire.Webhook:
 
     The caller needs VIEW_CHANNEL and MANAGE_WEBHOOKS in the channel, except the application that owns the webhook.
     """
-    row = rules.get(call, webhook_id)
+    row = rules.require_webhook(call, webhook_id)
     rules.require_readable(call, row)
     return views.webhook(call, row)
 
@@ -59,7 +59,7 @@ def update_webhook(call: Call, webhook_id: WebhookId, body: wire.UpdateWebhook) 
 
     The caller needs VIEW_CHANNEL and MANAGE_WEBHOOKS in the channel of the webhook and in the new channel.
     """
-    row = rules.get(call, webhook_id)
+    row = rules.require_webhook(call, webhook_id)
     access.require_channel(call, row.channel_id, rules.MANAGE_PERMISSIONS)
     updated_row = _apply_update(row, body)
     if body.channel_id and body.channel_id != row.channel_id:
@@ -78,7 +78,7 @@ def delete_webhook(call: Call, webhook_id: WebhookId) -> None:
 
     The caller needs VIEW_CHANNEL and MANAGE_WEBHOOKS in the channel of the webhook.
     """
-    row = rules.get(call, webhook_id)
+    row = rules.require_webhook(call, webhook_id)
     access.require_channel(call, row.channel_id, rules.MANAGE_PERMISSIONS)
     actions.delete(call, row)
 

@@ -82,7 +82,7 @@ def clean_name(text: str, path: str = "name") -> str:
 # Management
 
 
-def get(call: Call, webhook_id: int) -> WebhookRow:
+def require_webhook(call: Call, webhook_id: int) -> WebhookRow:
     """Return a webhook, or raise UNKNOWN_WEBHOOK."""
     row = store.find(call.tx, webhook_id)
     if row is None:
@@ -92,7 +92,7 @@ def get(call: Call, webhook_id: int) -> WebhookRow:
 
 def require_token(call: Call, webhook_id: int, token: str) -> WebhookRow:
     """Return a webhook if the token is valid, otherwise raise UNKNOWN_WEBHOOK or INVALID_WEBHOOK_TOKEN."""
-    row = get(call, webhook_id)
+    row = require_webhook(call, webhook_id)
     if not tokens.is_valid_token(store.find_token_key(call.tx), row, token):
         raise errors.INVALID_WEBHOOK_TOKEN()
     return row
@@ -241,13 +241,13 @@ def resolve_avatar_hash(call: Call, url: str) -> str:
     return hashlib.sha256(url.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def filter_components(
+def require_sendable_components(
     row: WebhookRow, components: list[dict[str, Any]] | None | UnsetType, *, with_components: bool
 ) -> list[dict[str, Any]] | None | UnsetType:
-    """Return the components of a request that a webhook may send.
+    """Return the components of a request that a webhook sends.
 
-    Webhooks of applications may send all components. Others may only send components that are not interactive, and only
-    if `with_components` is set."""
+    Webhooks of applications send all components. For other webhooks, raise a form error if a component is interactive;
+    without `with_components`, return UNSET, so that the components are ignored."""
     if not components or row.application_id is not None:
         return components
     if not with_components:

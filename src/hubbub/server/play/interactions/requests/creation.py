@@ -18,10 +18,11 @@ def create(call: Call, body: wire.AnyInteractionRequest) -> None:
         prepared_interaction = invocations.submit_modal(invocation, body)
     else:
         prepared_interaction = invocations.run_command(invocation, body)
-    _deliver(invocation, prepared_interaction)
+    _store_and_deliver(invocation, prepared_interaction)
 
 
-def _deliver(invocation: Invocation, prepared_interaction: PreparedInteraction) -> None:
+def _store_and_deliver(invocation: Invocation, prepared_interaction: PreparedInteraction) -> None:
+    """Store the interaction, then deliver it to the application, or launch the activity of the command."""
     call, application, channel = invocation.call, invocation.application, invocation.channel_access.channel
     token = store.new_token(invocation.interaction_id)
     row = InteractionRow(
@@ -41,5 +42,6 @@ def _deliver(invocation: Invocation, prepared_interaction: PreparedInteraction) 
     view = views.interaction(invocation, prepared_interaction, token)
     if not invocation.is_timeout_scheduled:
         timeouts.schedule(call)
+    # Without its bot in the guild, the application receives the interaction on shard 0.
     shard_guild_id = channel.guild_id if invocation.bot_access is not None else None
     actions.deliver(call, row, application, token, view, shard_guild_id)
