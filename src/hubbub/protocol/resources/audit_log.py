@@ -18,7 +18,7 @@ from hubbub.protocol.resources.webhooks import Webhook
 
 AUDIT_LOG_PAGE_MAX = 100
 AUDIT_LOG_PAGE_DEFAULT = 50
-AUDIT_LOG_DAYS = 45
+AUDIT_LOG_RETENTION_DAYS = 45
 """Days for which an entry is kept."""
 REASON_MAX = 512
 """Maximum length of a reason in characters; longer reasons are truncated. The specification gives no value (spec/http.md#1.4)."""
@@ -26,14 +26,14 @@ REASON_MAX = 512
 
 def oldest_entry_id(now_ms: int) -> AuditLogEntryId:
     """Return the smallest entry ID within the retention period that ends at `now_ms`, in Unix milliseconds."""
-    return AuditLogEntryId.at(now_ms - AUDIT_LOG_DAYS * 24 * 3_600_000)
+    return AuditLogEntryId.at(now_ms - AUDIT_LOG_RETENTION_DAYS * 24 * 3_600_000)
 
 
 class AuditLogChange(Struct, kw_only=True):
     """A changed property of an audit log entry's target."""
 
     key: str | None
-    """Name of the property, or `$add` and `$remove` for the roles of a member; never null."""
+    """Name of the property, or `$add` and `$remove` for the roles of a member; never null, although the public API allows null."""
     new_value: Any = UNSET
     """Value after the change; absent if the property was removed."""
     old_value: Any = UNSET

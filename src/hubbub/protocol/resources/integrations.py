@@ -24,7 +24,7 @@ class IntegrationAccount(Struct, kw_only=True):
     id: str
     """ID of the account, which is the application's ID."""
     name: str | None
-    """Name of the account, which is the application's name; never null."""
+    """Name of the account, which is the application's name; never null, although the public API allows null."""
 
 
 class IntegrationApplication(Struct, kw_only=True):
@@ -52,7 +52,7 @@ class Integration(Struct, kw_only=True):
     id: IntegrationId
     """ID of the integration."""
     name: str | None
-    """Name of the integration, which is the application's name; never null."""
+    """Name of the integration, which is the application's name; never null, although the public API allows null."""
     type: str = "discord"
     """Type of the integration; `discord` is the value by which client libraries recognize applications."""
     enabled: bool = True
@@ -97,7 +97,7 @@ class PartialIntegration(Struct, kw_only=True):
     type: str = "discord"
     """Type of the integration; always `discord`."""
     name: str | None
-    """Name of the integration, which is the application's name; never null."""
+    """Name of the integration, which is the application's name; never null, although the public API allows null."""
     account: IntegrationAccount
     """Account of the integration."""
     application_id: ApplicationId

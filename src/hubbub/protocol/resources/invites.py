@@ -170,7 +170,7 @@ class TargetUsersJob(Struct, kw_only=True):
     processed_users: int
     """Number of users imported so far."""
     created_at: Timestamp | None
-    """Time at which the file was uploaded; never null."""
+    """Time at which the file was uploaded; never null, although the public API allows null."""
     completed_at: Timestamp | None
     """Time at which the import completed; null until then."""
     error_message: str | None
