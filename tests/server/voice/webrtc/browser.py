@@ -78,18 +78,18 @@ class DtlsClient:
         self.connection = SSL.Connection(context, None)
         self.connection.set_connect_state()
         self.connection.set_ciphertext_mtu(1200)
-        self.session: SrtpSession | None = None
+        self.srtp_session: SrtpSession | None = None
 
     def advance(self, datagram: bytes | None = None) -> list[bytes]:
         """Handle a datagram of the server, if any, and return the datagrams to send."""
         if datagram is not None:
             self.connection.bio_write(datagram)
         try:
-            if self.session is None:
+            if self.srtp_session is None:
                 self.connection.do_handshake()
                 profile = PROFILES[self.connection.get_selected_srtp_profile()]
                 keying = self.connection.export_keying_material(b"EXTRACTOR-dtls_srtp", profile.keying_bytes)
-                self.session = SrtpSession(profile, keying, is_server=False)
+                self.srtp_session = SrtpSession(profile, keying, is_server=False)
             else:
                 self.connection.recv(65_536)
         except SSL.WantReadError:
@@ -175,7 +175,7 @@ class Browser:
         """Run the DTLS handshake and verify the certificate of the server."""
         for datagram in self.dtls.advance():
             self.send(datagram)
-        while self.dtls.session is None:
+        while self.dtls.srtp_session is None:
             for datagram in self.dtls.advance(await self.receive(is_dtls)):
                 self.send(datagram)
         assert self.described_attribute("fingerprint") == f"sha-256 {self.dtls.server_fingerprint}"
@@ -194,11 +194,11 @@ class Browser:
 
     def build_packet(self, frame: bytes, *, ssrc: int | None = None, payload_type: int = OPUS_PAYLOAD_TYPE) -> bytes:
         """Build the next SRTP packet."""
-        assert self.dtls.session is not None
+        assert self.dtls.srtp_session is not None
         self.sequence += 1
         ssrc = self.ssrc if ssrc is None else ssrc
         header = struct.pack(">BBHII", 0x80, payload_type, self.sequence, self.sequence * 960, ssrc)
-        return self.dtls.session.protect(header + frame)
+        return self.dtls.srtp_session.protect(header + frame)
 
     def send_frame(self, frame: bytes) -> bytes:
         """Send a frame and return its packet."""
@@ -208,9 +208,9 @@ class Browser:
 
     async def receive_packet(self) -> bytes:
         """Return the next media packet, decrypted."""
-        assert self.dtls.session is not None
+        assert self.dtls.srtp_session is not None
         packet = await self.receive(lambda data: is_rtp(data) and not is_rtcp(data))
-        return self.dtls.session.unprotect(packet)
+        return self.dtls.srtp_session.unprotect(packet)
 
     async def receive_media(self) -> tuple[int, bytes]:
         """Return the SSRC and the frame of the next media packet."""

@@ -126,7 +126,7 @@ async def test_another_certificate_than_the_announced_one_ends_the_session(
     assert await browser.caller.wait_close_code() == VoiceCloseCode.WEBRTC_CRASHED
     handshake.cancel()
     await asyncio.gather(handshake, return_exceptions=True)
-    assert browser.dtls.session is None
+    assert browser.dtls.srtp_session is None
     assert (await native.next(VoiceOpcode.CLIENT_DISCONNECT))["user_id"] == str(browser.caller.actor.id)
 
 
@@ -177,12 +177,12 @@ async def test_header_extensions_are_removed_in_both_directions(
     native, browser = await make_caller(), await make_browser()
     await native.join_and_connect(guild.channels["Lounge"])
     await browser.join_and_connect(guild.channels["Lounge"])
-    assert browser.dtls.session is not None
+    assert browser.dtls.srtp_session is not None
     header = (
         struct.pack(">BBHII", 0x90, 0x80 | OPUS_PAYLOAD_TYPE, 1, 960, browser.ssrc)
         + b"\xbe\xde\x00\x01\x10\xff\x00\x00"
     )
-    browser.send(browser.dtls.session.protect(header + fake_encrypted_frame("from the browser")))
+    browser.send(browser.dtls.srtp_session.protect(header + fake_encrypted_frame("from the browser")))
     data = await native.receive_datagram(lambda data: data[1] == 0xF8)
     assert data[:12] == struct.pack(">BBHII", 0x80, 0xF8, 1, 960, browser.caller.ready["ssrc"])
     header = struct.pack(">BBHII", 0x90, 0x78, 7, 6720, native.ready["ssrc"]) + b"\xbe\xde\x00\x01"
@@ -211,8 +211,8 @@ async def test_a_browser_moves_to_another_address_by_a_check(
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while not is_rtp(packet := await old_datagrams.received.get()):
             pass
-    assert browser.dtls.session is not None
-    assert browser.dtls.session.unprotect(packet)[12:] == fake_encrypted_frame("old address")
+    assert browser.dtls.srtp_session is not None
+    assert browser.dtls.srtp_session.unprotect(packet)[12:] == fake_encrypted_frame("old address")
     await browser.send_connectivity_check()
     native.send_frame(fake_encrypted_frame("new address"))
     assert await browser.receive_media() == (native.ready["ssrc"], fake_encrypted_frame("new address"))
@@ -319,7 +319,7 @@ async def test_lost_datagrams_of_the_handshake_are_sent_again(
     # The flight with the certificate is lost; the server repeats it after a second.
     lost = await browser.receive()
     assert is_dtls(lost)
-    while browser.dtls.session is None:
+    while browser.dtls.srtp_session is None:
         for datagram in browser.dtls.advance(await browser.receive(is_dtls)):
             browser.send(datagram)
     await browser.caller.send_json(VoiceOpcode.SPEAKING, {"speaking": 1, "delay": 0, "ssrc": browser.ssrc})
@@ -378,10 +378,10 @@ async def start_video(sender: Browser, guild: Guild) -> int:
 
 async def receive_feedback(browser: Browser, feedback_format: int) -> bytes:
     """Return the next payload-specific feedback of this format (RFC 4585), decrypted."""
-    assert browser.dtls.session is not None
+    assert browser.dtls.srtp_session is not None
     while True:
         packet = await browser.receive(lambda data: data[1] == PAYLOAD_FEEDBACK)
-        plain = browser.dtls.session.unprotect_control(packet)
+        plain = browser.dtls.srtp_session.unprotect_control(packet)
         if plain[0] & 0x1F == feedback_format:
             return plain
 
@@ -400,8 +400,8 @@ async def test_video_and_key_frame_requests_are_forwarded(
     packet = await viewer.receive_packet()
     assert (packet[1], packet[8:12]) == (0x80 | 96, struct.pack(">I", ssrc))
     # The viewer uses the SSRC that the server assigned; the sender uses its own SSRC.
-    assert viewer.dtls.session is not None
-    viewer.send(viewer.dtls.session.protect_control(struct.pack(">BBHII", 0x81, PAYLOAD_FEEDBACK, 2, 5, ssrc)))
+    assert viewer.dtls.srtp_session is not None
+    viewer.send(viewer.dtls.srtp_session.protect_control(struct.pack(">BBHII", 0x81, PAYLOAD_FEEDBACK, 2, 5, ssrc)))
     assert await receive_feedback(browser, PICTURE_LOSS) == struct.pack(
         ">BBHII", 0x81, PAYLOAD_FEEDBACK, 2, 1, own_ssrc
     )
@@ -448,11 +448,11 @@ async def test_key_frame_requests_are_forwarded_to_native_clients_of_the_call_on
         await caller.send_json(VoiceOpcode.VIDEO, video)
         await caller.heartbeat()
     await browser.join_and_connect(guild.channels["Lounge"])
-    assert browser.dtls.session is not None
+    assert browser.dtls.srtp_session is not None
     for ssrc in (outsider.ready["ssrc"] + 1, native.ready["ssrc"], native.ready["ssrc"] + 1):
         # The request is a full intra request (RFC 5104).
         request = struct.pack(">BBHIIIBxxx", 0x84, PAYLOAD_FEEDBACK, 4, 5, 0, ssrc, 1)
-        browser.send(browser.dtls.session.protect_control(request))
+        browser.send(browser.dtls.srtp_session.protect_control(request))
     request = await native.receive_datagram(lambda data: data[1] == PAYLOAD_FEEDBACK)
     assert decrypt_packet(AES, native.secret_key, request, 8) == struct.pack(">I", native.ready["ssrc"] + 1)
     assert all(data[1] != PAYLOAD_FEEDBACK for data in await outsider.wait_packets_read())

@@ -119,18 +119,18 @@ def test_both_sides_of_a_handshake_have_the_same_keys(profile: bytes) -> None:
     client = DtlsClient(profile)
     server = DtlsAssociation(DtlsIdentity(), client.fingerprint)
     connect(client, server)
-    assert server.session is not None
-    assert client.session is not None
+    assert server.srtp_session is not None
+    assert client.srtp_session is not None
     packet = bytes.fromhex("8078000100000001000000aa") + b"frame"
-    protected = client.session.protect(packet)
-    assert server.session.unprotect(protected) == packet
-    assert client.session.unprotect(server.session.protect(packet)) == packet
+    protected = client.srtp_session.protect(packet)
+    assert server.srtp_session.unprotect(protected) == packet
+    assert client.srtp_session.unprotect(server.srtp_session.protect(packet)) == packet
     with pytest.raises(ReplayError):
-        server.session.unprotect(protected)
+        server.srtp_session.unprotect(protected)
     with pytest.raises(PacketError):
-        server.session.unprotect(protected[:-1] + bytes((protected[-1] ^ 1,)))
+        server.srtp_session.unprotect(protected[:-1] + bytes((protected[-1] ^ 1,)))
     control = bytes.fromhex("80c9000100000001")
-    assert server.session.unprotect_control(client.session.protect_control(control)) == control
+    assert server.srtp_session.unprotect_control(client.srtp_session.protect_control(control)) == control
 
 
 def test_the_first_response_is_a_small_cookie_request() -> None:
@@ -162,14 +162,14 @@ def test_another_certificate_than_the_announced_one_is_rejected() -> None:
     server = DtlsAssociation(DtlsIdentity(), other.fingerprint)
     with pytest.raises(DtlsError):
         connect(client, server)
-    assert server.session is None
+    assert server.srtp_session is None
 
 
 def test_a_lost_flight_has_a_timeout() -> None:
     client = DtlsClient()
     server = DtlsAssociation(DtlsIdentity(), client.fingerprint)
     connect(client, server, lost_number=2)
-    assert server.session is None
+    assert server.srtp_session is None
     timeout = server.find_timeout_seconds()
     assert timeout is not None
     assert 0 < timeout <= 1.5

@@ -66,7 +66,7 @@ class BrowserTransport:
         self.addresses: deque[Address] = deque()
         """The latest addresses of authentic checks, from which datagrams are accepted."""
         self._association = DtlsAssociation(browsers.identity, offer.fingerprint)
-        self._session: SrtpSession | None = None
+        self._srtp_session: SrtpSession | None = None
         self._dtls_timer: asyncio.TimerHandle | None = None
         self._consent_timer: asyncio.TimerHandle | None = None
         self._last_check_at = 0.0
@@ -130,12 +130,12 @@ class BrowserTransport:
             self._receive_dtls(packet, address)
         elif first_byte >> 6 != 2 or len(packet) < rtp.FIXED_HEADER_BYTES:
             self._events.dropped("malformed")
-        elif self._session is None:
+        elif self._srtp_session is None:
             self._events.dropped("unknown")
         elif packet[1] in RTCP_SECOND_BYTES:
-            self._receive_control(packet, self._session)
+            self._receive_control(packet, self._srtp_session)
         else:
-            self._receive_media(packet, self._session)
+            self._receive_media(packet, self._srtp_session)
 
     def close(self) -> None:
         """End the association and remove the browser."""
@@ -149,14 +149,14 @@ class BrowserTransport:
             if timer is not None:
                 timer.cancel()
         self._dtls_timer = self._consent_timer = None
-        self._session = None
+        self._srtp_session = None
         self._browsers.remove(self)
 
     # ICE
 
     def _select_address(self, address: Address | None) -> None:
         self.address = address
-        if self._session is not None:
+        if self._srtp_session is not None:
             self._events.address_changed(address)
 
     def _check_consent(self) -> None:
@@ -181,9 +181,9 @@ class BrowserTransport:
         except DtlsError:
             self._fail()
             return
-        if self._session is None and self._association.session is not None:
-            self._session = self._association.session
-            self._events.connected(SrtpCipher(self._session, self.offer.payload_types.by_native()))
+        if self._srtp_session is None and self._association.srtp_session is not None:
+            self._srtp_session = self._association.srtp_session
+            self._events.connected(SrtpCipher(self._srtp_session, self.offer.payload_types.by_native()))
             self._events.address_changed(self.address)
 
     def _send_flight(self, datagrams: list[bytes]) -> None:

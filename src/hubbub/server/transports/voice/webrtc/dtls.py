@@ -55,6 +55,7 @@ class DtlsIdentity:
         self.context.set_options(SSL.OP_NO_RENEGOTIATION)
         self.context.set_cookie_generate_callback(_create_cookie)
         self.context.set_cookie_verify_callback(_verify_cookie)
+        # Any certificate passes here; `DtlsAssociation` compares its fingerprint after the handshake.
         self.context.set_verify(SSL.VERIFY_PEER | SSL.VERIFY_FAIL_IF_NO_PEER_CERT, lambda *_: True)
         self.context.set_tlsext_use_srtp(b":".join(PROFILES))
 
@@ -76,7 +77,7 @@ class DtlsAssociation:
         """The latest addresses that a cookie was sent to."""
         self._proven_address: Address | None = None
         """The address that returned its cookie; None before."""
-        self.session: SrtpSession | None = None
+        self.srtp_session: SrtpSession | None = None
         """The SRTP keys; None until the handshake is complete and the fingerprint is verified."""
 
     @property
@@ -112,7 +113,7 @@ class DtlsAssociation:
         return self._advance()
 
     def find_timeout_seconds(self) -> float | None:
-        """Return the delay until `handle_timeout` must be called, or None."""
+        """Return the delay until `handle_timeout` must be called, or None if no datagram may have to be sent again."""
         timeout: float | None = self._connection.DTLSv1_get_timeout()
         return timeout
 
@@ -134,7 +135,7 @@ class DtlsAssociation:
 
     def _advance(self) -> list[bytes]:
         try:
-            if self.session is None:
+            if self.srtp_session is None:
                 self._connection.do_handshake()
                 self._complete()
             else:
@@ -157,7 +158,7 @@ class DtlsAssociation:
         if not hmac.compare_digest(compute_fingerprint(certificate), self._remote_fingerprint):
             raise DtlsError
         keying_material = self._connection.export_keying_material(_EXPORTER_LABEL, profile.keying_bytes)
-        self.session = SrtpSession(profile, keying_material, is_server=True)
+        self.srtp_session = SrtpSession(profile, keying_material, is_server=True)
 
     def _flush(self) -> list[bytes]:
         try:
@@ -177,7 +178,7 @@ def _verify_cookie(connection: SSL.Connection, cookie: bytes) -> bool:
 
 
 def pack_records(records: bytes) -> list[bytes]:
-    """Split DTLS records into datagrams; OpenSSL's memory buffer does not retain the boundaries of datagrams."""
+    """Group DTLS records into datagrams; OpenSSL's memory buffer does not retain the boundaries of datagrams."""
     datagrams: list[bytes] = []
     datagram = b""
     while records:
@@ -206,5 +207,5 @@ def create_self_signed_certificate(key: ec.EllipticCurvePrivateKey) -> x509.Cert
 
 
 def compute_fingerprint(certificate: x509.Certificate) -> str:
-    """Return the SHA-256 of a certificate in the form of SDP: pairs of upper-case digits with colons."""
+    """Return the SHA-256 of a certificate in the form of SDP: pairs of upper-case hexadecimal digits, separated by colons."""
     return certificate.fingerprint(hashes.SHA256()).hex(":").upper()
