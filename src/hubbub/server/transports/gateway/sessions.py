@@ -279,8 +279,8 @@ class GatewaySessions:
 
     # Guild membership and delivery
 
-    def join_guild(self, session: GatewaySession, guild_id: int, *, is_joining: bool = True) -> None:
-        """Add a session to a guild that its user joined, or that is available again if `is_joining` is False."""
+    def add_to_guild(self, session: GatewaySession, guild_id: int, *, is_joining: bool = True) -> None:
+        """Add a session to a guild that its user joins now or, if `is_joining` is False, that is available again."""
         if session.is_oauth2:
             self._spawn(self._send_guild_name(session, guild_id))
             return
@@ -289,13 +289,13 @@ class GatewaySessions:
         previous_seat = session.seats.get(guild_id)
         if previous_seat is not None and not previous_seat.is_removed:
 
-            def join_again(_: "asyncio.Future[None]") -> None:
+            def add_again(_: "asyncio.Future[None]") -> None:
                 # The running read has a snapshot in which the guild was still unavailable.
                 if previous_seat.is_removed:
-                    self.join_guild(session, guild_id, is_joining=is_joining)
+                    self.add_to_guild(session, guild_id, is_joining=is_joining)
 
             if not previous_seat.opened.done():
-                previous_seat.opened.add_done_callback(join_again)
+                previous_seat.opened.add_done_callback(add_again)
             return
         hub, seat = self._create_seat(session, guild_id, is_joining=is_joining)
 
@@ -316,8 +316,8 @@ class GatewaySessions:
                 body = codec.encode({"id": GuildId(guild_id), "name": name})
                 session.send(self.create_packet(GUILD_CREATE.name, body))
 
-    def leave_guild(self, session: GatewaySession, guild_id: int) -> None:
-        """Remove a session from a guild that its user left."""
+    def remove_from_guild(self, session: GatewaySession, guild_id: int) -> None:
+        """Remove a session from a guild that its user left, or that became unavailable."""
         seat = session.seats.pop(guild_id, None)
         if seat is not None and guild_id in self._hubs:
             self._hubs[guild_id].hub.leave(seat)
@@ -463,7 +463,7 @@ class GatewaySessions:
             session.expiry_timer = None
         removed_session = self._sessions.pop(session.id, None)
         for guild_id in list(session.seats):
-            self.leave_guild(session, guild_id)
+            self.remove_from_guild(session, guild_id)
         user_sessions = self._user_sessions.get(session.user_id)
         if user_sessions is not None and session in user_sessions.sessions:
             user_sessions.sessions.remove(session)

@@ -36,11 +36,11 @@ class _GuildReference(msgspec.Struct):
 class SessionControl(Protocol):
     """The operations of the gateway that `UserSessions` needs."""
 
-    def join_guild(self, session: GatewaySession, guild_id: int, *, is_joining: bool = True) -> None:
-        """Add a session to a guild that its user joined, or that is available again if `is_joining` is False."""
+    def add_to_guild(self, session: GatewaySession, guild_id: int, *, is_joining: bool = True) -> None:
+        """Add a session to a guild that its user joins now or, if `is_joining` is False, that is available again."""
 
-    def leave_guild(self, session: GatewaySession, guild_id: int) -> None:
-        """Remove a session from a guild that its user left."""
+    def remove_from_guild(self, session: GatewaySession, guild_id: int) -> None:
+        """Remove a session from a guild that its user left, or that became unavailable."""
 
     def revoke(self, session: GatewaySession) -> None:
         """End a session whose token was revoked."""
@@ -89,6 +89,7 @@ class UserSessions:
             for session in list(self.sessions):
                 if session.actor.token_id in revoked_ids:
                     self._control.revoke(session)
+        # Other events whose names start with `_` are internal and not for clients.
         elif not dispatch.event.startswith("_"):
             try:
                 span = self._context.start_dispatch_span(dispatch) if dispatch.traceparent else None
@@ -174,6 +175,7 @@ class UserSessions:
             return None
         if not session.accepts(dispatch) or dispatch.event in self._context.config.gateway.disabled_gateway_events:
             return None
+        # Key 0 has the body for the families that have no body of their own.
         family_bodies = dispatch.oauth2_bodies
         body = family_bodies.get(int(session.actor.family_id or 0)) or family_bodies.get(0) if family_bodies else None
         return self._recipients(dispatch, body or dispatch.body, batch)
@@ -186,13 +188,15 @@ class UserSessions:
         return packet_and_recipients[1]
 
     def _update_membership(self, session: GatewaySession, dispatch: Dispatch) -> bool:
-        """Add the session to a guild or remove it; return whether the event itself is sent to the session now."""
+        """Add the session to a guild or remove it; return whether the event itself is sent to the session now.
+
+        GUILD_CREATE is not: the hub sends it with the whole guild, once the guild is read."""
         guild = codec.decode(dispatch.body, _GuildReference)
         guild_id = int(guild.id)
         if dispatch.event == GUILD_CREATE.name:
-            self._control.join_guild(session, guild_id, is_joining=guild.unavailable is None)
+            self._control.add_to_guild(session, guild_id, is_joining=guild.unavailable is None)
             return False
         if not session.owns_guild(guild_id):
             return False
-        self._control.leave_guild(session, guild_id)
+        self._control.remove_from_guild(session, guild_id)
         return True
