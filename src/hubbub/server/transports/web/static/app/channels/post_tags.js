@@ -1,4 +1,4 @@
-/** Tags of forum posts: their labels, the field that chooses them, and the dialog that changes them. */
+/** Tags of forum posts: their labels, the field for choosing them, and the dialog that changes them. */
 
 import { APPLIED_TAGS_MAX } from "../generated/limits.js";
 import { ChannelFlags, Permissions } from "../network/enums.js";
@@ -9,12 +9,17 @@ import { emojiElement } from "../content/emoji_element.js";
 
 /** Return the emoji and the name of a tag. */
 export function tagLabel(tag, guild) {
-  const custom = tag.emoji_id ? guild?.emojis?.find(emoji => emoji.id === tag.emoji_id) : null;
-  const emoji = custom ?? (tag.emoji_name ? { name: tag.emoji_name } : null);
+  const customEmoji = tag.emoji_id ? guild?.emojis?.find(emoji => emoji.id === tag.emoji_id) : null;
+  const emoji = customEmoji ?? (tag.emoji_name ? { name: tag.emoji_name } : null);
   return [emoji ? [emojiElement(emoji), " "] : null, tag.name];
 }
 
-/** Return the field in which the user chooses the tags of a post. `read` returns their IDs, or null after showing an error. */
+/**
+ * Return the field in which the user chooses the tags of a post.
+ *
+ * `node` is null if the forum has no tags. `read` returns the IDs of the chosen tags, or null after showing an error.
+ * `setError` shows an error text below the tags; null hides it.
+ */
 export function tagField(context, forum, appliedIds = []) {
   const { state } = context;
   const isModerator = state.can(forum.id, Permissions.MANAGE_THREADS);

@@ -3,11 +3,11 @@
 import { readStored, writeStored } from "../network/browser_storage.js";
 
 const RECENT_MAX = 27;
-const STORED_NAME = "recent_emoji";
+const STORAGE_NAME = "recent_emoji";
 
 /** Return the recent emoji, newest first. @returns {{id?: string | null, name: string, animated?: boolean}[]} */
 export function listRecentEmoji() {
-  const storedEmoji = readStored(STORED_NAME);
+  const storedEmoji = readStored(STORAGE_NAME);
   return Array.isArray(storedEmoji) ? storedEmoji.filter(emoji => typeof emoji?.name === "string") : [];
 }
 
@@ -15,5 +15,5 @@ export function listRecentEmoji() {
 export function addRecentEmoji({ id = null, name, animated = false }) {
   const isSame = other => (other.id ?? null) === id && (id !== null || other.name === name);
   const otherEmoji = listRecentEmoji().filter(other => !isSame(other));
-  writeStored(STORED_NAME, [{ id, name, animated }, ...otherEmoji].slice(0, RECENT_MAX));
+  writeStored(STORAGE_NAME, [{ id, name, animated }, ...otherEmoji].slice(0, RECENT_MAX));
 }

@@ -1,4 +1,4 @@
-/** Unsent texts by channel or thread, which the browser keeps over a reload. Files are not kept. */
+/** Unsent texts by channel or thread, which the browser keeps across reloads. Files are not kept. */
 
 import { CONTENT_MAX } from "../generated/limits.js";
 import { readStored, writeStored } from "../network/browser_storage.js";
@@ -7,7 +7,7 @@ import { readStored, writeStored } from "../network/browser_storage.js";
 const DRAFTS_MAX = 50;
 /** Maximum length of a stored text in UTF-16 code units. A longer text stays in the field, but is not stored. */
 const DRAFT_LENGTH_MAX = 4 * CONTENT_MAX;
-const STORED_NAME = "drafts";
+const STORAGE_NAME = "drafts";
 
 /**
  * The draft of a channel.
@@ -29,12 +29,12 @@ export function saveDraft(channelId, { text, mentions }) {
   const otherDrafts = drafts.filter(([id]) => id !== channelId);
   if (text.trim() && text.length <= DRAFT_LENGTH_MAX) {
     const usedMentions = mentions.filter(([name]) => text.includes(name));
-    writeStored(STORED_NAME, [...otherDrafts, [channelId, { text, mentions: usedMentions }]].slice(-DRAFTS_MAX));
-  } else if (otherDrafts.length !== drafts.length) writeStored(STORED_NAME, otherDrafts.length ? otherDrafts : null);
+    writeStored(STORAGE_NAME, [...otherDrafts, [channelId, { text, mentions: usedMentions }]].slice(-DRAFTS_MAX));
+  } else if (otherDrafts.length !== drafts.length) writeStored(STORAGE_NAME, otherDrafts.length ? otherDrafts : null);
 }
 
 /** Return the drafts as pairs of a channel ID and a draft, oldest first. */
 function readDrafts() {
-  const storedDrafts = readStored(STORED_NAME);
+  const storedDrafts = readStored(STORAGE_NAME);
   return Array.isArray(storedDrafts) ? storedDrafts.filter(Array.isArray) : [];
 }

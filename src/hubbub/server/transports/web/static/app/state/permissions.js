@@ -39,7 +39,7 @@ export function guildPermissions(guild, member) {
  * @param {any} guild
  * @param {any} member
  * @param {any} channel
- * @param {any} [parent] the parent channel of a thread, whose overwrites apply
+ * @param {any} [parent] the parent channel of a thread, whose overwrites apply; without it, a thread has no permissions
  */
 export function channelPermissions(guild, member, channel, parent) {
   if (isPrivate(channel)) return PRIVATE_CHANNEL_PERMISSIONS;
@@ -48,6 +48,7 @@ export function channelPermissions(guild, member, channel, parent) {
   const permissionSource = isThread(channel) ? parent : channel;
   if (!permissionSource) return 0n;
   let bits = applyOverwrites(base, permissionSource.permission_overwrites ?? [], guild.id, member);
+  // In a thread, SEND_MESSAGES has the value of SEND_MESSAGES_IN_THREADS.
   if (isThread(channel)) {
     bits =
       bits & Permissions.SEND_MESSAGES_IN_THREADS
@@ -63,6 +64,7 @@ export function channelPermissions(guild, member, channel, parent) {
   return bits;
 }
 
+/** Return the permissions after the overwrites, in their order: @everyone (whose ID is the guild's), roles, member. */
 function applyOverwrites(base, overwrites, guildId, member) {
   let bits = base,
     allow = 0n,

@@ -1,4 +1,4 @@
-/** Guild settings: members, with nickname, roles, timeout, kick, ban and the removal of inactive members. */
+/** Moderation of members, in the guild settings and the context menu: nickname, roles, timeout, kick, ban, and pruning. */
 
 import { NICK_MAX, SEARCH_QUERY_MAX, TIMEOUT_SECONDS_MAX } from "../../generated/limits.js";
 import { Permissions } from "../../network/enums.js";
@@ -94,16 +94,16 @@ function build(view) {
     draw();
   });
   fetchPage();
-  const prune = actionButton(t("Remove inactive members"), () => openPruneDialog(view), { danger: true });
-  const reason = h("p", { class: "hint settings-access" });
+  const pruneButton = actionButton(t("Remove inactive members"), () => openPruneDialog(view), { danger: true });
+  const pruneHint = h("p", { class: "hint settings-access" });
   const drawPrune = () => {
     const denialReason = pruneDenialReason(view.access);
-    prune.disabled = denialReason !== null;
-    reason.textContent =
+    pruneButton.disabled = denialReason !== null;
+    pruneHint.textContent =
       denialReason === null ? "" : t("You cannot remove inactive members. {reason}", { reason: denialReason });
   };
   drawPrune();
-  return [h("div", { class: "settings-tools" }, search.node, prune), reason, status, list, moreButton];
+  return [h("div", { class: "settings-tools" }, search.node, pruneButton), pruneHint, status, list, moreButton];
 }
 
 function nameOf(member) {
@@ -144,9 +144,9 @@ function memberEntry(view, member) {
 
 /** Open the dialog of one member: nickname, roles and moderation. */
 function openMember(view, member) {
-  const { context, guildId, access } = view;
+  const { context, access } = view;
   const name = nameOf(member),
-    path = `/guilds/${guildId}/members/${member.user.id}`;
+    path = memberPath(view, member);
   openDialog(name, close => {
     const renameDenialReason = access.renameDenialReason(member);
     const nick = textSetting(t("Nickname"), {
@@ -168,6 +168,7 @@ function openMember(view, member) {
     const drawSave = () => {
       saveButton.disabled = !form?.isDirty;
     };
+    // The constructor of the form already calls `drawSave`.
     let form = null;
     form = new SettingsForm(fields, values, {
       save: changes => saveMember(context, path, changes),
@@ -309,7 +310,7 @@ function ban(view, member) {
   );
 }
 
-/** Return the items of a member's context menu that the user may use: nickname and roles, timeout, kick and ban. */
+/** Return the items of a member's context menu: nickname and roles, timeout, kick and ban; false for each that is not allowed. */
 export function memberModerationItems(context, guildId, userId) {
   const member = context.state.member(guildId, userId);
   if (member === undefined) return [];
