@@ -109,7 +109,7 @@ def _install_in_guild(
     installation = InstallationRequest(
         application=request.application, guild_id=guild_id, scopes=request.scopes, permissions=permissions
     )
-    granted_permissions = ports.check_installation(call, installation)
+    granted_permissions = ports.require_grantable_permissions(call, installation)
     if not request.waits_for_code:
         ports.install(call, installation)
     return guild_id, granted_permissions

@@ -183,7 +183,7 @@ def _apply_grant(
                     granter_call, client, scopes, ApplicationIntegrationType.GUILD_INSTALL, guild_id
                 )
             else:
-                ports.check_installation(granter_call, request)
+                ports.require_grantable_permissions(granter_call, request)
                 if guild := ports.find_installed_guild(granter_call, client.id, guild_id):
                     token_result.guild = _with_wide_permissions(guild)
         if row.webhook_channel_id is not None:

@@ -44,12 +44,12 @@ def link_account(call: Call, application: ApplicationRow, user_id: UserId, crede
 
 
 @port
-def list_installable_guilds(call: Call) -> list[GrantableGuild]:
+def list_guilds_to_install_in(call: Call) -> list[GrantableGuild]:
     """Return the guilds where the caller may install applications."""
 
 
 @port
-def check_installation(call: Call, request: InstallationRequest) -> int:
+def require_grantable_permissions(call: Call, request: InstallationRequest) -> int:
     """Return the permissions that the caller can grant an application; raise if the caller may not install it."""
 
 

@@ -45,7 +45,7 @@ def preview_oauth2_authorization(call: Call, query: wire.AuthorizeQuery) -> wire
         preview.integration_type = request.integration_type
         preview.permissions = Permissions(request.permissions)
     if request.integration_type == ApplicationIntegrationType.GUILD_INSTALL:
-        preview.guilds = ports.list_installable_guilds(call)
+        preview.guilds = ports.list_guilds_to_install_in(call)
     return preview
 
 

@@ -11,7 +11,7 @@ from hubbub.server.talk.installations.actions import (
     find_installed_guild,
     install,
 )
-from hubbub.server.talk.installations.rules import check_installation, list_installable_guilds
+from hubbub.server.talk.installations.rules import list_guilds_to_install_in, require_grantable_permissions
 
 SLICE = Slice(
     name="installations",
@@ -25,10 +25,10 @@ SLICE = Slice(
 
 __all__ = [
     "SLICE",
-    "check_installation",
     "check_webhook_channel",
     "create_webhook",
     "find_installed_guild",
     "install",
-    "list_installable_guilds",
+    "list_guilds_to_install_in",
+    "require_grantable_permissions",
 ]

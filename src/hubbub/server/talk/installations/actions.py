@@ -29,7 +29,7 @@ def install(call: Call, request: InstallationRequest) -> Guild:
 
     If the application is already installed, its scopes are updated, and its bot is added if it was requested and is not
     a member yet."""
-    permissions = rules.check_installation(call, request)
+    permissions = rules.require_grantable_permissions(call, request)
     application, guild_id = request.application, request.guild_id
     is_new = oauth2.installations.upsert_installation(
         call.tx,

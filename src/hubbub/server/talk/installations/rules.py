@@ -12,7 +12,7 @@ from hubbub.server.places import guilds, members, roles
 from hubbub.server.places.standing import access
 
 
-def list_installable_guilds(call: Call) -> list[GrantableGuild]:
+def list_guilds_to_install_in(call: Call) -> list[GrantableGuild]:
     """Return the guilds in which the caller has MANAGE_GUILD and so may install applications, by name."""
     rows = list(guilds.find_many(call.tx, guilds.membership.list_user_guild_ids(call.tx, call.user_id)).values())
     permissions = roles.find_permissions(call.tx, call.user_id, [(row.id, row.owner_id) for row in rows])
@@ -29,7 +29,7 @@ def list_installable_guilds(call: Call) -> list[GrantableGuild]:
     ]
 
 
-def check_installation(call: Call, request: InstallationRequest) -> int:
+def require_grantable_permissions(call: Call, request: InstallationRequest) -> int:
     """Return the bits of the requested permissions that the caller can grant.
 
     Raise an error unless the caller may install the application in the guild."""
@@ -39,6 +39,7 @@ def check_installation(call: Call, request: InstallationRequest) -> int:
     if not standing.can(Permissions.ADMINISTRATOR):
         # A caller cannot grant permissions they lack; otherwise a bot would allow privilege escalation.
         permissions &= standing.allowed
+    # spec/webhooks-and-interactions.md#8.4: the owner of the application needs two-factor authentication, not the caller.
     if standing.mfa_level and permissions & Permissions.ELEVATED:
         owner = users.find(call.tx, request.application.owner_id)
         if owner is None or not owner.mfa_enabled:
