@@ -23,11 +23,10 @@ from hubbub.sdk.core import WEB_BASE
 from hubbub.sdk.system_audio import SystemAudio
 
 URL_VARIABLE: Final = "HUBBUB_AGENT_URL"
-INDEX_VARIABLE: Final = "HUBBUB_AGENT_IPC_INDEX"
+IPC_INDEX_VARIABLE: Final = "HUBBUB_AGENT_IPC_INDEX"
 STATUSES: Final = ("online", "idle", "dnd", "invisible")
 CONSENT_MODES: Final = ("ask", "browser", "always", "never")
 STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
-"""Signals that stop the agent."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -57,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
         help="also accept the chat client in your browser, and web pages from origins registered by games",
     )
     result.add_argument(
-        "--ipc-index", metavar="N", help=f"index of the socket (default: {INDEX_VARIABLE} or the first free one)"
+        "--ipc-index", metavar="N", help=f"index of the socket (default: {IPC_INDEX_VARIABLE} or the first free one)"
     )
     result.add_argument(
         "--no-audio",
@@ -90,7 +89,9 @@ def main(argv: Sequence[str] | None = None, environ: Mapping[str, str] = os.envi
 
 
 async def run(arguments: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    """Sign in and run the agent until it is stopped, for example by a signal; a second signal skips the cleanup."""
+    """Sign in and run the agent until it is stopped, for example by a signal; a second signal skips the cleanup.
+
+    With `--sign-out`, only delete the stored token of the platform. Return the exit code."""
     task = asyncio.current_task()
     assert task is not None
     if sys.platform != "win32":
@@ -110,7 +111,7 @@ async def _sign_in_and_serve(arguments: argparse.Namespace, environ: Mapping[str
     if arguments.sign_out:
         login.store_token(url, None, tokens_path)
         return 0
-    index = parse_index(arguments.ipc_index or environ.get(INDEX_VARIABLE))
+    index = parse_index(arguments.ipc_index or environ.get(IPC_INDEX_VARIABLE))
     token = login.read_provided_token(arguments.token_file, environ)
     is_token_provided = token is not None
     token = token or login.load_token(url, tokens_path)

@@ -18,7 +18,7 @@ SLICE = Slice(
         IntentsEnabled: lambda call, signal: schedule_size_check(call, signal.application_id),
         UserDeleted: lambda call, signal: applications.testers.delete_tester_from_all(call.tx, signal.user_id),
     },
-    assets={"app-assets": store.find_asset_file},
+    assets={"app-assets": store.find_asset_key},
 )
 
 __all__ = ["SLICE", "ApprovalRow", "approve", "deny", "list_pending", "schedule_size_check"]

@@ -119,7 +119,7 @@ def delete_asset(tx: Tx, application_id: int, asset_id: int) -> bool:
     return bool(tx.run("DELETE FROM application_assets WHERE application_id = ? AND id = ?", application_id, asset_id))
 
 
-def find_asset_file(tx: Tx, asset_id: int) -> str | None:
+def find_asset_key(tx: Tx, asset_id: int) -> str | None:
     """Return the file store key of an asset's image, or None."""
     image: str | None = tx.value("SELECT image FROM application_assets WHERE id = ?", asset_id)
     return None if image is None else cdn_urls.image_key(image)

@@ -9,7 +9,7 @@ from hubbub.server.identity.legal_documents import actions, store
 
 @handles(wire.LIST_DOCUMENTS)
 def list_documents(call: Call) -> list[wire.DocumentVersion]:
-    """List the published documents of the server."""
+    """List the current versions of the published documents, without their texts."""
     return [actions.view(row) for row in actions.list_current(call)]
 
 
@@ -33,7 +33,9 @@ def list_unaccepted_documents(call: Call) -> list[wire.DocumentVersion]:
 
 @handles(wire.ACCEPT_DOCUMENTS)
 def accept_documents(call: Call, body: wire.AcceptDocuments) -> None:
-    """Accept documents as the current user."""
+    """Accept documents as the current user.
+
+    Each version must be the current one of its document; otherwise no document is accepted."""
     current_versions = {row.kind: row.version for row in actions.list_current(call)}
     if any(current_versions.get(kind) != version for kind, version in body.accepted.items()):
         raise errors.invalid(

@@ -8,7 +8,7 @@ SLICE = Slice(
     name="activity_links",
     modules=(routes,),
     listeners={ApplicationDeleting: lambda call, signal: store.delete_application_links(call.tx, signal.row.id)},
-    assets={"activity-links": store.find_file},
+    assets={"activity-links": store.find_image_key},
 )
 
 __all__ = ["SLICE"]

@@ -1,7 +1,8 @@
-"""SQL for the activity_links table."""
+"""SQL for activity links, which open an activity with a value."""
 
 from typing import Final, NamedTuple
 
+from hubbub.protocol.resources import activity_links as wire
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.store import Tx, placeholders
 
@@ -15,7 +16,7 @@ class LinkRow(NamedTuple):
     id: int
     application_id: int
     type: int
-    """LINK_TYPE_MANAGED or LINK_TYPE_QUICK."""
+    """`LINK_TYPE_MANAGED` or `LINK_TYPE_QUICK` of `protocol.resources.activity_links`."""
     title: str
     description: str
     custom_id: str | None
@@ -69,16 +70,16 @@ def delete(tx: Tx, link_id: int) -> None:
 
 
 def delete_expired(tx: Tx, application_id: int, now_ms: int) -> None:
-    """Delete the expired quick links (type 1) of an application."""
-    sql = "DELETE FROM activity_links WHERE application_id = ? AND type = 1 AND expires_ms <= ?"
-    tx.run(sql, application_id, now_ms)
+    """Delete the expired links of an application, all of which are quick links."""
+    sql = "DELETE FROM activity_links WHERE application_id = ? AND type = ? AND expires_ms <= ?"
+    tx.run(sql, application_id, wire.LINK_TYPE_QUICK, now_ms)
 
 
 def delete_application_links(tx: Tx, application_id: int) -> None:
     tx.run("DELETE FROM activity_links WHERE application_id = ?", application_id)
 
 
-def find_file(tx: Tx, link_id: int) -> str | None:
+def find_image_key(tx: Tx, link_id: int) -> str | None:
     """Return the file store key of a link's image, or None."""
     image: str | None = tx.value("SELECT image FROM activity_links WHERE id = ?", link_id)
     return None if image is None else cdn_urls.image_key(image)

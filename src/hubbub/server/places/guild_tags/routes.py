@@ -51,24 +51,25 @@ def update_guild_profile(call: Call, guild_id: GuildId, body: wire.UpdateGuildPr
 def set_my_guild_tag(call: Call, body: wire.SetPrimaryGuild) -> MyUser:
     """Set the guild tag of the current user.
 
-    The caller must be a member of the guild. Without a guild, the tag is removed."""
+    The caller must be a member of the guild. Without a guild, the tag is removed. With `identity_enabled` false, the guild
+    stays selected, but its tag is hidden."""
     _require_tags_released(call)
     user = users.find(call.tx, call.user_id)
     if user is None:
         raise errors.UNKNOWN_USER()
     guild_id = None if body.identity_guild_id is UNSET else body.identity_guild_id
-    row = None
+    tag_row = None
     if guild_id is not None:
         access.get_guild_standing(call, guild_id)
         if body.identity_enabled is not False:
-            row = store.find(call.tx, guild_id)
-            if row is None or GuildFeature.GUILD_TAGS not in _require_guild(call, guild_id).feature_names:
+            tag_row = store.find(call.tx, guild_id)
+            if tag_row is None or GuildFeature.GUILD_TAGS not in _require_guild(call, guild_id).feature_names:
                 raise errors.invalid("identity_guild_id", "GUILD_TAG_UNAVAILABLE", "This server has no tag.")
-    return users.my_user(actions.set_displayed_tag(call, user, row, guild_id), call.actor)
+    return users.my_user(actions.set_displayed_tag(call, user, tag_row, guild_id), call.actor)
 
 
 def _require_tags_released(call: Call) -> None:
-    """Raise 404 before guild tags were introduced (spec/dated-changes.md#3)."""
+    """Raise NOT_FOUND before the date at which guild tags are introduced (spec/dated-changes.md#3)."""
     if not changes.GUILD_TAGS.is_active(call.now_ms):
         raise errors.NOT_FOUND()
 

@@ -7,10 +7,10 @@ from hubbub.server.places.voice_states.store import CallStateRow
 
 
 @port
-def set_private_voice_state(call: Call, body: SetVoiceState, failed_ids: tuple[int, ...]) -> None:
+def set_private_voice_state(call: Call, body: SetVoiceState, failed_server_ids: tuple[int, ...]) -> None:
     """Join the call of a private channel, or leave all private calls if the body has no channel.
 
-    `failed_ids` are the IDs of the guilds, lobbies and private channels whose voice server recently rejected the user.
+    `failed_server_ids` are the IDs of the guilds, lobbies and private channels whose voice server recently rejected the user.
     Pending joins of these private channels must be canceled."""
 
 

@@ -33,13 +33,15 @@ class PrivateCallJoinRequest(msgspec.Struct, kw_only=True):
     self_video: bool
 
 
-def set_voice_state(call: Call, body: SetVoiceState, failed_ids: tuple[int, ...]) -> None:
+def set_voice_state(call: Call, body: SetVoiceState, failed_server_ids: tuple[int, ...]) -> None:
     """Join the call of a private channel, or leave all private calls if the body has no channel.
 
-    Joining starts the call if there is none. A request that is not allowed is ignored without an error. `failed_ids` are
-    the IDs of channels whose voice server recently rejected the user; pending joins of these channels are canceled."""
-    for channel_id in failed_ids:
-        jobs.cancel_jobs(call.tx, JOIN_JOB, _join_job_key(channel_id, call.user_id))
+    Joining starts the call if there is none. A request that is not allowed is ignored without an error.
+
+    `failed_server_ids` are the IDs of the guilds, lobbies and private channels whose voice server recently rejected the
+    user; pending joins of these private channels are canceled."""
+    for server_id in failed_server_ids:
+        jobs.cancel_jobs(call.tx, JOIN_JOB, _join_job_key(server_id, call.user_id))
     if body.channel_id is None:
         actions.leave(call, voice_states.calls.list_participations(call, CallKind.PRIVATE, call.user_id))
         return
