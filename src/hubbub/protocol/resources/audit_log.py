@@ -33,7 +33,9 @@ class AuditLogChange(Struct, kw_only=True):
     """A changed property of an audit log entry's target."""
 
     key: str | None
-    """Name of the property, or `$add` and `$remove` for the roles of a member; never null, although the public API allows null."""
+    """Name of the property, or `$add` and `$remove` for the roles of a member.
+
+    Never null, although the public API allows null."""
     new_value: Any = UNSET
     """Value after the change; absent if the property was removed."""
     old_value: Any = UNSET

@@ -101,7 +101,9 @@ class JoinRequest(Struct, kw_only=True):
     reviewed_at: Timestamp | None
     """Time at which the request was approved or rejected; null until then."""
     application_status: str | None
-    """Status of the request: `STARTED`, `SUBMITTED`, `REJECTED` or `APPROVED`; never null, although the public API allows null."""
+    """Status of the request: `STARTED`, `SUBMITTED`, `REJECTED` or `APPROVED`.
+
+    Never null, although the public API allows null."""
     rejection_reason: str | None
     """Reason given for a rejection; null if there is none."""
     guild_id: GuildId
