@@ -127,7 +127,7 @@ class Api:
                 bucket=f"{operation.method} {operation.path}",
                 major=_major_parameter(path),
                 headers=headers,
-                body=request_body.make if request_body is not None else lambda: None,
+                create_body=request_body.make if request_body is not None else lambda: None,
             )
         )
         if operation.result is NoneType or not response.body:
@@ -173,7 +173,7 @@ class Api:
                 bucket=f"{method} {path}",
                 major=_major_parameter(parameters),
                 headers=headers,
-                body=create_body,
+                create_body=create_body,
                 tries=tries,
             )
         )

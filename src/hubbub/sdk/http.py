@@ -47,7 +47,7 @@ class Request(NamedTuple):
     major: str
     """Channel, guild or webhook with a separate rate limit, as `name=id`; empty if there is none."""
     headers: Mapping[str, str]
-    body: Callable[[], Any] = lambda: None
+    create_body: Callable[[], Any] = lambda: None
     """Function that creates the body for each attempt, because a form can be sent only once."""
     tries: int | None = None
     """Maximum number of attempts; None uses the default."""
@@ -183,7 +183,7 @@ class Http:
                 request.method,
                 request.url,
                 headers=request.headers,
-                data=request.body(),
+                data=request.create_body(),
                 timeout=aiohttp.ClientTimeout(total=timeout_seconds),
                 allow_redirects=False,
             ) as response:
