@@ -93,7 +93,7 @@ class GuildView(msgspec.Struct, kw_only=True):
     large_threshold: int
     visible: frozenset[int]
     """IDs of the channels that the viewer can see."""
-    permissions: Callable[[int], int]
+    channel_permissions: Callable[[int], int]
     """Function that returns the viewer's permissions in the channel of the guild with the given ID."""
 
 

@@ -82,7 +82,7 @@ def guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
     memberships = channels.thread_members.find_memberships(call.tx, view.member.user_id, [row.id for row in rows])
     threads: list[dict[str, Any]] = []
     for row in rows:
-        permissions = view.permissions(row.parent_id or 0)
+        permissions = view.channel_permissions(row.parent_id or 0)
         if not can_see_thread(permissions, is_private=row.type == PRIVATE_THREAD, is_member=row.id in memberships):
             continue
         fields = msgspec.structs.asdict(channels.views.thread(row))

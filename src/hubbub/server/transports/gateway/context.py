@@ -441,5 +441,5 @@ def guild_view(
         intents=session.intents,
         large_threshold=session.large_threshold,
         visible=standing.visible if visible_channel_ids is None else visible_channel_ids,
-        permissions=standing.permissions,
+        channel_permissions=standing.permissions,
     )
