@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from hubbub.protocol.enums import TeamMembershipState
+from hubbub.protocol.enums import ApplicationIntegrationType, TeamMembershipState
 from hubbub.protocol.ids import WIDE_MAX, ApplicationId, TeamId, UserId
 from hubbub.server.core.auth import TokenApplication
 from hubbub.server.core.batches import batches
@@ -223,7 +223,9 @@ def delete(tx: Tx, application_id: int) -> None:
 def count_user_installs(tx: Tx, application_id: int) -> int:
     """Return the number of users who installed an application for themselves."""
     count: int = tx.value(
-        "SELECT COUNT(*) FROM installations WHERE application_id = ? AND integration_type = 1", application_id
+        "SELECT COUNT(*) FROM installations WHERE application_id = ? AND integration_type = ?",
+        application_id,
+        int(ApplicationIntegrationType.USER_INSTALL),
     )
     return count
 

@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from hubbub.protocol.enums import ApplicationIntegrationType
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.resources import oauth2 as wire
 from hubbub.server.core.auth import hash_token
@@ -139,7 +140,11 @@ def delete_application_data(tx: Tx, application_id: int) -> None:
     """Delete the approvals, codes and user installations of a deleted application."""
     for table in ("approved_scopes", "device_codes", "authorization_codes"):
         tx.run(f"DELETE FROM {table} WHERE application_id = ?", application_id)
-    tx.run("DELETE FROM installations WHERE application_id = ? AND integration_type = 1", application_id)
+    tx.run(
+        "DELETE FROM installations WHERE application_id = ? AND integration_type = ?",
+        application_id,
+        int(ApplicationIntegrationType.USER_INSTALL),
+    )
 
 
 # Authorizations
@@ -225,8 +230,9 @@ def delete_grants(tx: Tx, user_id: int, application_id: int) -> int:
             f"DELETE FROM {table} WHERE user_id = ? AND application_id = ?", user_id, application_id
         )
     deleted_count += tx.run(
-        "DELETE FROM installations WHERE application_id = ? AND integration_type = 1 AND target_id = ?",
+        "DELETE FROM installations WHERE application_id = ? AND integration_type = ? AND target_id = ?",
         application_id,
+        int(ApplicationIntegrationType.USER_INSTALL),
         user_id,
     )
     return deleted_count

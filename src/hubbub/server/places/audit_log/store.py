@@ -4,6 +4,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.resources.audit_log import oldest_entry_id
 from hubbub.server.core.store import Tx, placeholders
 
@@ -85,14 +86,15 @@ def delete_expired(tx: Tx, guild_id: int, oldest_id: int, *, limit: int) -> None
 def find_deletion_entry(
     tx: Tx, guild_id: int, actor_id: int, author_id: int, channel_id: int, since_id: int, reason: str | None
 ) -> tuple[int, int] | None:
-    """Return the ID and count of the newest MESSAGE_DELETE entry (72) for an author's messages in a channel, or None.
+    """Return the ID and count of the newest MESSAGE_DELETE entry for an author's messages in a channel, or None.
 
     The entry must have an ID of at least `since_id`, the user `actor_id` and the reason `reason`."""
     for entry_id, options, entry_reason in tx.all(
-        "SELECT id, options, reason FROM audit_log WHERE guild_id = ? AND id >= ? AND action_type = 72 AND user_id = ? "
+        "SELECT id, options, reason FROM audit_log WHERE guild_id = ? AND id >= ? AND action_type = ? AND user_id = ? "
         "AND target_id = ? ORDER BY id DESC",
         guild_id,
         since_id,
+        int(AuditLogAction.MESSAGE_DELETE),
         actor_id,
         author_id,
     ):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Final, Literal, NamedTuple
 
+from hubbub.protocol.enums import THREAD_TYPES, ChannelType
 from hubbub.protocol.numbers import INT32_MAX
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
@@ -173,8 +174,11 @@ def count_children(tx: Tx, category_id: int) -> int:
 
 def next_position(tx: Tx, guild_id: int, *, is_category: bool) -> int:
     """Return the position after the last category, or after the last other channel, of a guild."""
-    type_condition = "type = 4" if is_category else "type NOT IN (4, 10, 11, 12)"
-    last_position = tx.value(f"SELECT MAX(position) FROM channels WHERE guild_id = ? AND {type_condition}", guild_id)
+    types = [ChannelType.GUILD_CATEGORY] if is_category else [ChannelType.GUILD_CATEGORY, *sorted(THREAD_TYPES)]
+    type_condition = f"type {'IN' if is_category else 'NOT IN'} ({placeholders(types)})"
+    last_position = tx.value(
+        f"SELECT MAX(position) FROM channels WHERE guild_id = ? AND {type_condition}", guild_id, *map(int, types)
+    )
     return 0 if last_position is None else min(int(last_position) + 1, INT32_MAX)
 
 

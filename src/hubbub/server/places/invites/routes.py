@@ -182,7 +182,7 @@ def _require_invite_with_readable_targets(call: Call, code: str) -> InviteRow:
 
 
 def _require_targets_released(call: Call) -> None:
-    """Raise 404 before target users of invites were introduced (spec/dated-changes.md#3)."""
+    """Raise NOT_FOUND before the date at which target users of invites are introduced (spec/dated-changes.md#3)."""
     if not changes.INVITE_TARGET_USERS.is_active(call.now_ms):
         raise errors.NOT_FOUND()
 

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from hubbub.protocol import codec
-from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.enums import ApplicationIntegrationType, ChannelType
 from hubbub.protocol.ids import WIDE_MAX, ApplicationId, MessageId, Snowflake, UserId
 from hubbub.protocol.resources.components import Component
 from hubbub.protocol.resources.interactions import TOKEN_LIFETIME_MS
@@ -194,8 +194,10 @@ class InvocationLocation(NamedTuple):
 
 _INVOCATION_QUERY: Final = WideQuery(
     f"{authors.author_columns()}, {_APPLICATION_COLUMNS}, "
-    "(SELECT 1 FROM installations WHERE application_id = a.id AND integration_type = 0 AND target_id = c.guild_id), "
-    "(SELECT 1 FROM installations WHERE application_id = a.id AND integration_type = 1 AND target_id = u.id), "
+    "(SELECT 1 FROM installations WHERE application_id = a.id "
+    f"AND integration_type = {ApplicationIntegrationType.GUILD_INSTALL:d} AND target_id = c.guild_id), "
+    "(SELECT 1 FROM installations WHERE application_id = a.id "
+    f"AND integration_type = {ApplicationIntegrationType.USER_INSTALL:d} AND target_id = u.id), "
     "(SELECT 1 FROM skus WHERE application_id = a.id LIMIT 1), "
     f"({jobs.WAITING_JOB_SQL} LIMIT 1), g.features, g.preferred_locale, g.owner_id, g.mfa_level, {authors.AUTHOR_GUILD_COLUMNS}, "
     f"{joined_commands.COMMAND_WITH_PERMISSIONS_COLUMNS}, {joined_channels.TEXT_CHANNEL_COLUMNS}",

@@ -2,6 +2,7 @@
 
 from typing import Final, NamedTuple
 
+from hubbub.protocol.enums import ApplicationIntegrationType
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("installations",)
@@ -61,9 +62,10 @@ def list_by_installer(tx: Tx, user_id: int, limit: int) -> list[InstallationRow]
     """Return at most `limit` installations that a user made in guilds, newest first."""
     return tx.fetch(
         InstallationRow,
-        f"SELECT {_INSTALLATION_COLUMNS} FROM installations WHERE user_id = ? AND integration_type = 0 "
+        f"SELECT {_INSTALLATION_COLUMNS} FROM installations WHERE user_id = ? AND integration_type = ? "
         "ORDER BY created_ms DESC, application_id LIMIT ?",
         user_id,
+        int(ApplicationIntegrationType.GUILD_INSTALL),
         limit,
     )
 
@@ -84,8 +86,9 @@ def list_guild_installations(tx: Tx, application_id: int) -> list[InstallationRo
     """Return an application's installations in guilds, by ascending guild ID."""
     return tx.fetch(
         InstallationRow,
-        f"SELECT {_INSTALLATION_COLUMNS} FROM installations WHERE application_id = ? AND integration_type = 0 ORDER BY target_id",
+        f"SELECT {_INSTALLATION_COLUMNS} FROM installations WHERE application_id = ? AND integration_type = ? ORDER BY target_id",
         application_id,
+        int(ApplicationIntegrationType.GUILD_INSTALL),
     )
 
 
