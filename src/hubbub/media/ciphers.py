@@ -25,7 +25,7 @@ else:
 TAG_BYTES: Final = 16
 """Length in bytes of the authentication tag, in every mode."""
 NONCE_BYTES: Final = 4
-"""Length in bytes of the nonce at the end of a packet, in the current modes."""
+"""Length in bytes of the nonce at the end of a packet, in all modes except `xsalsa20_poly1305` and its `_suffix` mode."""
 SERVER_FIRST_NUMBER: Final = 1 << 31
 """Start of the upper half of the packet numbers, which the server uses; clients use the lower half (decisions/0070)."""
 _PACKET_COUNT_MASK: Final = SERVER_FIRST_NUMBER - 1
@@ -48,8 +48,10 @@ class PacketError(Exception):
 class Cipher(ABC):
     """Encryption with one key: decrypts packets of the remote side and encrypts packets to it. Not thread-safe."""
 
-    has_full_clear_header: ClassVar[bool] = True
-    """Whether the whole RTP header is unencrypted, or only its first twelve bytes."""
+    has_rtpsize_header: ClassVar[bool] = True
+    """Whether the unencrypted header is as long as `rtp.header_length` returns, or only the fixed twelve bytes.
+
+    It is true in the modes with `rtpsize` in their name. The body of a header extension is encrypted in every mode."""
     packet_number_bits: ClassVar[int] = 32
     """Width in bits of the packet number for replay protection."""
     can_encrypt_control: ClassVar[bool] = True
@@ -68,7 +70,9 @@ class Cipher(ABC):
     def decrypt(self, packet: bytes, header_bytes: int) -> tuple[bytes, int]:
         """Decrypt a packet after its first `header_bytes` bytes, which are the unencrypted header.
 
-        Return the decrypted body and the packet number. Raise PacketError if the packet is not authentic.
+        For RTP, `header_bytes` is `rtp.header_length(packet)` or `FIXED_HEADER_BYTES`, depending on `has_rtpsize_header`;
+        for RTCP, it is `RTCP_HEADER_BYTES`. Return the decrypted body and the packet number. Raise PacketError if the packet
+        is not authentic.
         """
 
     @abstractmethod
@@ -81,6 +85,7 @@ class Cipher(ABC):
 
     def _next_nonce(self) -> bytes:
         """Count a sent packet and return its packet number, which is the short nonce."""
+        # The count starts again after 2^31 packets (decisions/0070).
         self._sent_count = (self._sent_count + 1) & _PACKET_COUNT_MASK
         return _COUNTER_FORMAT.pack(self._first_number | self._sent_count)
 
@@ -112,7 +117,7 @@ class AesGcm(Cipher):
 class AesGcmShortHeader(AesGcm):
     """aead_aes256_gcm: like `AesGcm`, with only the first twelve bytes of the header unencrypted."""
 
-    has_full_clear_header = False
+    has_rtpsize_header = False
 
 
 class XChaCha20(Cipher):
@@ -169,7 +174,7 @@ class XChaCha20(Cipher):
 class XSalsa20Lite(Cipher):
     """xsalsa20_poly1305_lite: the header is not authenticated, and four bytes of nonce are at the end."""
 
-    has_full_clear_header = False
+    has_rtpsize_header = False
 
     def decrypt(self, packet: bytes, header_bytes: int) -> tuple[bytes, int]:
         """Decrypt a packet; see `Cipher.decrypt`."""
@@ -184,15 +189,15 @@ class XSalsa20Lite(Cipher):
 
 
 class XSalsa20LiteRtpsize(XSalsa20Lite):
-    """xsalsa20_poly1305_lite_rtpsize: like `XSalsa20Lite`, with the whole RTP header unencrypted."""
+    """xsalsa20_poly1305_lite_rtpsize: `XSalsa20Lite` with an unencrypted header as long as `rtp.header_length` returns."""
 
-    has_full_clear_header = True
+    has_rtpsize_header = True
 
 
 class XSalsa20Suffix(Cipher):
     """xsalsa20_poly1305_suffix: a random 24-byte nonce at the end. The packet number is the RTP sequence number."""
 
-    has_full_clear_header = False
+    has_rtpsize_header = False
     packet_number_bits = 16
 
     def decrypt(self, packet: bytes, header_bytes: int) -> tuple[bytes, int]:
@@ -209,7 +214,7 @@ class XSalsa20Suffix(Cipher):
 class XSalsa20(Cipher):
     """xsalsa20_poly1305: the header, padded with zeros, is the nonce. The packet number is the RTP sequence number."""
 
-    has_full_clear_header = False
+    has_rtpsize_header = False
     packet_number_bits = 16
     can_encrypt_control = False
 

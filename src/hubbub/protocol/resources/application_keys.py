@@ -1,6 +1,7 @@
 """Rollover of the key that signs interactions and webhook events of an application.
 
-First-party: the public API has one key that does not change (decisions/0150).
+Prepare creates the next key, switch puts it into use, restore returns to the previous key, and delete removes the key
+that is not in use. First-party: the public API has one key that does not change (decisions/0150).
 """
 
 from datetime import datetime
@@ -13,7 +14,9 @@ from hubbub.protocol.ids import Timestamp
 from hubbub.protocol.operation import Auth, Operation
 
 KEY_OVERLAP_DAYS: Final = 7
-"""Days within which a switch can be scheduled, and for which the previous key can be used again."""
+"""Days within which a switch can be scheduled, and for which the previous key can be used again.
+
+The description of `SwitchKey.switch_at` repeats the number for the API reference."""
 
 
 class KeyRollover(Struct, kw_only=True):

@@ -275,7 +275,7 @@ class Interaction(Struct, kw_only=True):
     entitlement_sku_ids: list[Snowflake] = []
     """SKU IDs of `entitlements`; older client libraries read this field."""
     authorizing_integration_owners: dict[str, Snowflake]
-    """Owners of the installation by context: "0" is the guild ID, or 0 in a DM with the bot; "1" is the user ID."""
+    """IDs of the installing owners by integration type: "0" is the guild ID, or 0 in a DM with the bot; "1" is the user ID."""
     context: int
     """Context of the interaction: 0 guild, 1 DM with the bot, 2 other private channel."""
     attachment_size_limit: int | UnsetType = UNSET

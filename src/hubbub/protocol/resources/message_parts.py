@@ -39,7 +39,9 @@ class MessageActivity(Struct, kw_only=True):
 
 
 class MessageApplication(Struct, kw_only=True):
-    """The application of a message; optional fields that are not set are absent."""
+    """The application that sent a message, or that an invite, command or modal belongs to.
+
+    Optional fields that are not set are absent."""
 
     id: ApplicationId
     """ID of the application."""
@@ -88,7 +90,7 @@ class InteractionMetadata(Struct, kw_only=True):
     user: User
     """User who invoked the interaction."""
     authorizing_integration_owners: dict[str, Snowflake]
-    """Owners of the installation by context: "0" is the guild ID, "1" the user ID."""
+    """IDs of the installing owners by integration type: "0" is the guild ID, or 0 in a DM with the bot; "1" is the user ID."""
     original_response_message_id: MessageId | UnsetType = UNSET
     """ID of the first response; present on follow-ups."""
     target_user: User | UnsetType = UNSET
@@ -118,7 +120,7 @@ class RoleSubscription(Struct, kw_only=True):
     """A purchase or renewal of a role subscription."""
 
     role_subscription_listing_id: Snowflake
-    """ID of the SKU and listing the user subscribed to."""
+    """ID of the SKU and listing that the user subscribed to."""
     tier_name: str
     """Name of the subscription tier."""
     total_months_subscribed: int

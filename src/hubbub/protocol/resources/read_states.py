@@ -18,8 +18,8 @@ BULK_ACKS_MAX: Final = 100
 """Maximum number of channels in one bulk request."""
 MENTIONS_PAGE_MAX: Final = 100
 """Maximum number of messages in a page of the mentions inbox."""
-UNREAD_COUNT_MAX: Final = 1000
-"""Highest `mention_count` of a private channel; further messages are not counted."""
+PRIVATE_MENTION_COUNT_MAX: Final = 1000
+"""Highest `mention_count` of a private channel, where all unread messages count; further messages are not counted."""
 
 
 class ReadState(Struct, kw_only=True):
@@ -34,7 +34,7 @@ class ReadState(Struct, kw_only=True):
 
 
 class ReadStates(Struct, kw_only=True):
-    """The read states of the user in READY."""
+    """The read states of the user, in READY and as a result of `LIST_READ_STATES`."""
 
     entries: list[ReadState]
     """Read states of the user."""
@@ -60,8 +60,8 @@ class AckResult(Struct, kw_only=True):
     """Always null."""
 
 
-class AckedMessage(Struct, kw_only=True):
-    """A read state in a bulk request."""
+class BulkAckEntry(Struct, kw_only=True):
+    """A channel and its last read message, in a bulk request."""
 
     channel_id: ChannelId
     """ID of the channel."""
@@ -72,7 +72,7 @@ class AckedMessage(Struct, kw_only=True):
 class AckBulk(Struct, kw_only=True):
     """Channels to mark as read."""
 
-    read_states: Annotated[list[AckedMessage], Meta(min_length=1, max_length=BULK_ACKS_MAX)]
+    read_states: Annotated[list[BulkAckEntry], Meta(min_length=1, max_length=BULK_ACKS_MAX)]
     """Channels with the last message that was read in each."""
 
 
@@ -86,7 +86,8 @@ class MessageAcked(Struct, kw_only=True):
     manual: bool | UnsetType = UNSET
     """Whether the user marked later messages as unread; absent if not."""
     mention_count: int | UnsetType = UNSET
-    """Number of later messages that mention the user; present only with `manual`."""
+    """Number of later messages that mention the user, or of all later messages in a private channel, as in `ReadState`.
+    Present only with `manual`."""
 
 
 class ListMentions(Struct, kw_only=True):

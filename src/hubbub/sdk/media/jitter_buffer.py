@@ -3,11 +3,11 @@
 from typing import Final
 
 PLAYOUT_DELAY_FRAMES: Final = 3
-"""Number of buffered frames, or of waiting reads, with which playback starts: 60 ms."""
+"""Number of buffered frames, or of waiting calls of `take`, with which playback starts: 60 ms."""
 BUFFERED_FRAMES_MAX: Final = 12
 """Maximum number of buffered frames; with more, the oldest are dropped until `PLAYOUT_DELAY_FRAMES` frames are left."""
 EMPTY_READS_MAX: Final = 10
-"""Number of empty reads after which the speaker counts as silent, so that the next frame is buffered again."""
+"""Number of calls of `take` with an empty buffer after which the speaker counts as silent, and playback starts again."""
 SEQUENCE_JUMP_MAX: Final = 100
 """Maximum distance from the expected sequence number; a frame with a greater distance restarts the buffer."""
 
@@ -21,9 +21,9 @@ class JitterBuffer:
         self._next_number: int | None = None
         """Sequence number to play next, without wraparound; frames with lower numbers are too late."""
         self._is_playing = False
-        """Whether playback has started; a missing frame then counts as lost."""
+        """Whether playback has started; a frame that is missing before a later one then counts as lost."""
         self._waiting_reads = 0
-        """Number of reads that waited for enough frames to start, or for more frames while the buffer was empty."""
+        """Number of calls of `take` that waited for enough frames to start, or for more frames while the buffer was empty."""
 
     def put(self, sequence: int, frame: bytes) -> None:
         """Add a frame by its 16-bit sequence number, in any order."""
@@ -59,8 +59,11 @@ class JitterBuffer:
             self._waiting_reads = 0
             return frame, False
         if self._frames:
+            # A later frame has arrived, so this one is lost.
             self._next_number += 1
             return None, True
+        # The buffer is empty: wait without skipping a number, so that a late frame is still played. The first of these
+        # calls reports a loss, which the decoder conceals.
         self._waiting_reads += 1
         if self._waiting_reads >= EMPTY_READS_MAX:
             self._is_playing, self._waiting_reads = False, 0

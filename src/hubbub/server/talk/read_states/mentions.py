@@ -144,7 +144,9 @@ def _count_private(
         for private_channel_id in private_channel_ids
         if channel_id in (None, private_channel_id)
     }
-    return messages.history.count_after(call.tx, last_read_ids_by_channel, ignored_author_ids, wire.UNREAD_COUNT_MAX)
+    return messages.history.count_after(
+        call.tx, last_read_ids_by_channel, ignored_author_ids, wire.PRIVATE_MENTION_COUNT_MAX
+    )
 
 
 def _find_access(call: Call, channel_id: int) -> ChannelAccess | None:

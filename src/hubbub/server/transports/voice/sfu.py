@@ -441,7 +441,7 @@ class Forwarder:
         if peer is None or peer.cipher is None:
             self._packet_counter("unknown").inc()
             return
-        header_length = rtp.header_length(packet) if peer.cipher.has_full_clear_header else rtp.FIXED_HEADER_BYTES
+        header_length = rtp.header_length(packet) if peer.cipher.has_rtpsize_header else rtp.FIXED_HEADER_BYTES
         body = self._decrypt(peer, ssrc, packet, header_length, address)
         if body is None:
             return
@@ -499,7 +499,7 @@ class Forwarder:
             if is_encrypted and not receiver.supports_dave:
                 continue
             try:
-                if cipher.has_full_clear_header:
+                if cipher.has_rtpsize_header:
                     encrypted_packet = cipher.encrypt(header, body)
                 else:
                     encrypted_packet = cipher.encrypt(
