@@ -58,15 +58,15 @@ def copy_embedded(source: Path, folder: Path) -> DatabaseCopy:
     finally:
         writer.close()
         reader.close()
-    database_file = manifests.describe_file(folder, DATABASE_FILE)
+    database_file = manifests.sync_and_describe_file(folder, DATABASE_FILE)
     return DatabaseCopy(
         Manifest(
-            hubbub=hubbub.__version__,
+            hubbub_version=hubbub.__version__,
             created_at=created_at,
             store="sqlite",
-            schema=schema_number,
+            schema_number=schema_number,
             database=database_file,
-            tables=row_counts,
+            row_counts=row_counts,
         ),
         file_keys,
     )
@@ -107,16 +107,16 @@ def dump_postgres(url: str, folder: Path, progress: Progress, pg_bin: str | None
         ]
         run_program(program, arguments, url, lambda: progress("Dumping", target_path.stat().st_size // 1_000_000, 0))
         schema_number, row_counts, file_keys = _describe_contents(run_query, POSTGRES_TABLES_QUERY)
-    database_file = manifests.describe_file(folder, manifests.DUMP_FILE)
+    database_file = manifests.sync_and_describe_file(folder, manifests.DUMP_FILE)
     return DatabaseCopy(
         Manifest(
-            hubbub=hubbub.__version__,
+            hubbub_version=hubbub.__version__,
             created_at=created_at,
             store="postgresql",
-            postgresql=version,
-            schema=schema_number,
+            postgresql_version=version,
+            schema_number=schema_number,
             database=database_file,
-            tables=row_counts,
+            row_counts=row_counts,
         ),
         file_keys,
     )
@@ -155,7 +155,7 @@ async def copy_files(files: Files, folder: Path, database_copy: DatabaseCopy, pr
     target_folder = folder / FILES_FOLDER
     target_folder.mkdir(mode=0o700)
     file_count = total_bytes = 0
-    descriptor = os.open(folder / manifests.FILE_LIST, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    descriptor = os.open(folder / manifests.FILE_LIST_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     missing_keys = database_copy.file_keys
     with os.fdopen(descriptor, "w", encoding="utf-8") as file_list:
         file_list.write(f"{database_copy.manifest.database.sha256}  {database_copy.manifest.database.name}\n")
@@ -171,7 +171,8 @@ async def copy_files(files: Files, folder: Path, database_copy: DatabaseCopy, pr
             file_count += 1
             total_bytes += file_size
             progress("Copying", file_count, 0)
-    summary = FileSummary(count=file_count, size=total_bytes, list=manifests.describe_file(folder, manifests.FILE_LIST))
+    list_file = manifests.sync_and_describe_file(folder, manifests.FILE_LIST_FILE)
+    summary = FileSummary(count=file_count, size=total_bytes, list_file=list_file)
     return msgspec.structs.replace(database_copy.manifest, files=summary, missing_files=sorted(missing_keys))
 
 

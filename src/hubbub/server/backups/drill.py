@@ -51,7 +51,9 @@ async def run_drill(backup: Path, config: Config, progress: Progress, pg_bin: st
     except BackupError as error:
         yield Finding("problem", "manifest", str(error))
         return
-    yield Finding("ok", "manifest", f"Hubbub {manifest.hubbub}, schema {manifest.schema}, {manifest.created_at}")
+    yield Finding(
+        "ok", "manifest", f"Hubbub {manifest.hubbub_version}, schema {manifest.schema_number}, {manifest.created_at}"
+    )
     damage_problems = manifests.find_damage(backup, manifest, progress)
     yield _summarize("checksums", damage_problems, "every file has its checksum", "use another backup")
     if any(problem.startswith(manifest.database.name) for problem in damage_problems):
@@ -59,7 +61,9 @@ async def run_drill(backup: Path, config: Config, progress: Progress, pg_bin: st
     folder = Path(tempfile.mkdtemp(prefix="hubbub-drill-"))
     try:
         with _restore(backup, manifest, config, folder, progress, pg_bin) as scratch_config:
-            yield Finding("ok", "restore", f"{sum(manifest.tables.values())} rows in {len(manifest.tables)} tables")
+            yield Finding(
+                "ok", "restore", f"{sum(manifest.row_counts.values())} rows in {len(manifest.row_counts)} tables"
+            )
             async for finding in _check_platform(backup, manifest, scratch_config):
                 yield finding
     except BackupError as error:

@@ -13,8 +13,8 @@ from hubbub.server.core.backends import FILES_FOLDER
 FORMAT: Final = 1
 """Number of the format that this version writes and reads."""
 MANIFEST_FILE: Final = "manifest.json"
-FILE_LIST: Final = "checksums.sha256"
-"""List of the database and the files with their checksums, in the format of `sha256sum`."""
+FILE_LIST_FILE: Final = "checksums.sha256"
+"""File with the list of the database and the files with their checksums, in the format of `sha256sum`."""
 DUMP_FILE: Final = "database.dump"
 """Dump of a PostgreSQL database, in the custom format of `pg_dump`."""
 CHUNK_BYTES: Final = 1 << 20
@@ -41,25 +41,25 @@ class FileSummary(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     size: int
     """Sum of the sizes in bytes."""
-    list: StoredFile
-    """The list of the files with their checksums."""
+    list_file: StoredFile = msgspec.field(name="list")
+    """The file `FILE_LIST_FILE`, with the checksums of the files."""
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """The description of a backup."""
+    """The description of a backup. Stored as JSON, so the encoded names must not change."""
 
     format: int = FORMAT
-    hubbub: str
+    hubbub_version: str = msgspec.field(name="hubbub")
     """Version of Hubbub that created the backup."""
     created_at: str
     """Time of the snapshot in ISO 8601, in UTC."""
     store: Literal["sqlite", "postgresql"]
-    postgresql: int | None = None
+    postgresql_version: int | None = msgspec.field(name="postgresql", default=None)
     """Major version of the PostgreSQL server; None for an embedded database."""
-    schema: int
+    schema_number: int = msgspec.field(name="schema")
     """Number of the newest migration of the database."""
     database: StoredFile
-    tables: dict[str, int]
+    row_counts: dict[str, int] = msgspec.field(name="tables")
     """Number of rows by table."""
     files: FileSummary | None = None
     """The files of the file store; None if the backup does not contain them."""
@@ -84,7 +84,10 @@ def read_manifest(folder: Path) -> Manifest:
     except msgspec.MsgspecError as error:
         raise BackupError(f"{path} is damaged: {error}") from error
     if manifest.format != FORMAT:
-        raise BackupError(f"{path} has format {manifest.format}; restore it with a newer version of Hubbub")
+        raise BackupError(
+            f"{path} has format {manifest.format}, this version reads format {FORMAT}; "
+            f"restore it with Hubbub {manifest.hubbub_version}"
+        )
     return manifest
 
 
@@ -97,7 +100,7 @@ def write_private(path: Path, content: bytes) -> None:
         os.fsync(stream.fileno())
 
 
-def describe_file(folder: Path, name: str) -> StoredFile:
+def sync_and_describe_file(folder: Path, name: str) -> StoredFile:
     """Sync a file of a backup to the disk, and return its size and checksum."""
     digest = hashlib.sha256()
     with (folder / name).open("rb+") as stream:
@@ -110,7 +113,7 @@ def describe_file(folder: Path, name: str) -> StoredFile:
 
 def list_files(folder: Path) -> Iterator[tuple[str, str]]:
     """Yield key and checksum of each file of the file store in a backup."""
-    with (folder / FILE_LIST).open(encoding="utf-8") as stream:
+    with (folder / FILE_LIST_FILE).open(encoding="utf-8") as stream:
         for line in stream:
             digest, _, name = line.rstrip("\n").partition("  ")
             if name.startswith(f"{FILES_FOLDER}/"):
@@ -119,30 +122,33 @@ def list_files(folder: Path) -> Iterator[tuple[str, str]]:
 
 def find_damage(folder: Path, manifest: Manifest, progress: Progress) -> list[str]:
     """Compare a backup with its manifest and return the differences; files are compared if their list is intact."""
-    problems = [*_find_difference(folder, manifest.database)]
+    database_problem = _find_difference(folder, manifest.database)
+    problems = [] if database_problem is None else [database_problem]
     if manifest.files is None:
         return problems
-    file_list_problems = [*_find_difference(folder, manifest.files.list)]
-    if file_list_problems:
-        return problems + file_list_problems
+    file_list_problem = _find_difference(folder, manifest.files.list_file)
+    if file_list_problem is not None:
+        return [*problems, file_list_problem]
     for file_number, (key, digest) in enumerate(list_files(folder), start=1):
         progress("Checking", file_number, manifest.files.count)
         path = folder / FILES_FOLDER / key
         if not path.is_file():
             problems.append(f"{FILES_FOLDER}/{key} does not exist")
         elif _hash_file(path) != digest:
-            problems.append(f"{FILES_FOLDER}/{key} has another checksum than in {FILE_LIST}")
+            problems.append(f"{FILES_FOLDER}/{key} has another checksum than in {FILE_LIST_FILE}")
     return problems
 
 
-def _find_difference(folder: Path, stored_file: StoredFile) -> Iterator[str]:
+def _find_difference(folder: Path, stored_file: StoredFile) -> str | None:
+    """Return how a file of a backup differs from the manifest, or None if it is intact."""
     path = folder / stored_file.name
     if not path.is_file():
-        yield f"{stored_file.name} does not exist"
-    elif path.stat().st_size != stored_file.size:
-        yield f"{stored_file.name} has {path.stat().st_size} bytes instead of {stored_file.size}"
-    elif _hash_file(path) != stored_file.sha256:
-        yield f"{stored_file.name} has another checksum than in {MANIFEST_FILE}"
+        return f"{stored_file.name} does not exist"
+    if path.stat().st_size != stored_file.size:
+        return f"{stored_file.name} has {path.stat().st_size} bytes instead of {stored_file.size}"
+    if _hash_file(path) != stored_file.sha256:
+        return f"{stored_file.name} has another checksum than in {MANIFEST_FILE}"
+    return None
 
 
 def _hash_file(path: Path) -> str:

@@ -28,9 +28,10 @@ OBJECT_COUNT_QUERY = (
 def require_usable(manifest: Manifest) -> None:
     """Raise BackupError if the database of a backup is newer than this version."""
     newest_schema = len(migrations.shipped_migrations())
-    if manifest.schema > newest_schema:
+    if manifest.schema_number > newest_schema:
         raise BackupError(
-            f"the backup has schema {manifest.schema} of Hubbub {manifest.hubbub}, this version has schema {newest_schema}; "
+            f"the backup has schema {manifest.schema_number} of Hubbub {manifest.hubbub_version}, "
+            f"this version has schema {newest_schema}; "
             "install that version first"
         )
 
@@ -48,7 +49,7 @@ def restore_postgres(backup: Path, manifest: Manifest, url: str, progress: Progr
                 f"the database {database_name(url)} is not empty ({row[0]} tables and sequences); create an empty one, "
                 "for example with createdb, and set --database-url to it"
             )
-        version = max(connection.info.server_version // 10_000, manifest.postgresql or 0)
+        version = max(connection.info.server_version // 10_000, manifest.postgresql_version or 0)
         program = require_program("pg_restore", version, pg_bin)
         progress("Restoring", 0, 0)
         arguments = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"]
@@ -79,7 +80,7 @@ def restore_embedded(backup: Path, manifest: Manifest, data_folder: Path) -> Non
             check_result = connection.execute("PRAGMA integrity_check").fetchone()[0]
             if check_result != "ok":
                 raise BackupError(f"the database of the backup is damaged: {check_result}")
-            row_counts = {name: _count(connection, name) for name in manifest.tables}
+            row_counts = {name: _count(connection, name) for name in manifest.row_counts}
         finally:
             connection.close()
         _require_counts(row_counts, manifest)
@@ -118,11 +119,11 @@ def _count(connection: sqlite3.Connection, table: str) -> int:
 
 def _require_counts(row_counts: dict[str, int], manifest: Manifest) -> None:
     """Raise BackupError if tables have other numbers of rows than at the time of the backup."""
-    table_names = sorted(row_counts.keys() | manifest.tables.keys())
+    table_names = sorted(row_counts.keys() | manifest.row_counts.keys())
     differences = [
-        f"{name} has {row_counts.get(name, 0)} rows instead of {manifest.tables.get(name, 0)}"
+        f"{name} has {row_counts.get(name, 0)} rows instead of {manifest.row_counts.get(name, 0)}"
         for name in table_names
-        if row_counts.get(name) != manifest.tables.get(name)
+        if row_counts.get(name) != manifest.row_counts.get(name)
     ]
     if differences:
         raise BackupError("the restored database differs from the manifest: " + "; ".join(differences))
