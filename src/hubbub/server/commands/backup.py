@@ -119,7 +119,7 @@ def run_restore(config: Config, arguments: argparse.Namespace) -> int:
             file_count = asyncio.run(_restore(config, backup, manifest, arguments, progress))
     except _FAILURES as error:
         return print_error(f"the restoration failed: {_describe(error)}")
-    print(f"Restored {sum(manifest.tables.values())} rows and {file_count} files of {manifest.created_at}.")
+    print(f"Restored {sum(manifest.row_counts.values())} rows and {file_count} files of {manifest.created_at}.")
     print("To run a server with them: hubbub serve with the same settings")
     return 0
 

@@ -32,7 +32,7 @@ from hubbub.server.core.sqlite_files import (
     restore,
     serialize,
 )
-from hubbub.server.core.sqlite_queue import Batch, ExclusiveTask, Handover, Task, UndoError, Unit
+from hubbub.server.core.sqlite_queue import Batch, BatchRollbackError, ExclusiveTask, Handover, QueueEntry, Unit
 from hubbub.server.core.sqlite_tx import SELECT_LAST_STAMP, UPDATE_LAST_STAMP, SqliteReadTx, SqliteTx, is_unavailable
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
 
@@ -72,7 +72,7 @@ class SqliteDatabase(Database):
         self._image = image
         self._queued_units_max = queued_units_max
         self._cache_bytes = cache_bytes
-        self._write_queue: SimpleQueue[Task | None] = SimpleQueue()
+        self._write_queue: SimpleQueue[QueueEntry | None] = SimpleQueue()
         self._submitted_count = 0
         """Number of entries put into the writer's queue; if equal to `_completed_count`, the connection is free."""
         self._completed_count = 0
@@ -159,7 +159,7 @@ class SqliteDatabase(Database):
         if not self._is_open or self._write_queue.qsize() + len(self._quick_units) >= self._queued_units_max:
             raise self._unavailable()
         future = self._loop.create_future()
-        unit = (work, future, True)
+        unit = Unit(work, future, can_write=True)
         if not quick:
             self._submit(unit)
         else:
@@ -174,10 +174,10 @@ class SqliteDatabase(Database):
         """The number of units of work that wait for a thread or for the connection that writes."""
         return self._write_queue.qsize() + len(self._quick_units) + self._read_queue.qsize() + len(self._pending_reads)
 
-    def _submit(self, task: Task) -> None:
+    def _submit(self, entry: QueueEntry) -> None:
         """Put an entry into the writer's queue; the writer owns the connection until it is done."""
         self._submitted_count += 1
-        self._write_queue.put(task)
+        self._write_queue.put(entry)
 
     def _run_quick(self) -> None:
         """Run the waiting quick units now if the writer is idle, otherwise when it hands the connection over."""
@@ -199,7 +199,7 @@ class SqliteDatabase(Database):
         try:
             batch = self._quick_batch()
         finally:
-            handover.ended.put(batch)
+            handover.finished_batch.put(batch)
 
     def _quick_batch(self) -> Batch | None:
         """Run the waiting quick units in a transaction; return None if the transaction failed."""
@@ -235,9 +235,9 @@ class SqliteDatabase(Database):
             raise self._unavailable()
         future = self._loop.create_future()
         if self._path is None:
-            self._submit((work, future, False))
+            self._submit(Unit(work, future, can_write=False))
         else:
-            self._read_queue.put((work, future, False))
+            self._read_queue.put(Unit(work, future, can_write=False))
         self._queued_read_count += 1
         if self._queued_read_count > 1 and self._watchdog is None:
             self._watchdog = self._loop.call_later(LONG_READ_SECONDS, self._watch_reads)
@@ -324,15 +324,15 @@ class SqliteDatabase(Database):
             self._delivery.add([(opened, None, error, None)])
             return
         self._delivery.add([(opened, None, None, None)])
-        task: Task | None
-        while (task := self._write_queue.get()) is not None:
-            if isinstance(task, Batch):
-                self._commit(task, entry_count=1)
-            elif isinstance(task, ExclusiveTask):
-                self._run_exclusive(task)
-            elif isinstance(task, Handover):
-                self._hand_over(task)
-            elif not self._run_batch(task):
+        entry: QueueEntry | None
+        while (entry := self._write_queue.get()) is not None:
+            if isinstance(entry, Batch):
+                self._commit(entry, entry_count=1)
+            elif isinstance(entry, ExclusiveTask):
+                self._run_exclusive(entry)
+            elif isinstance(entry, Handover):
+                self._hand_over(entry)
+            elif not self._run_batch(entry):
                 break
         self._connection.close()
 
@@ -348,7 +348,7 @@ class SqliteDatabase(Database):
     def _hand_over(self, handover: Handover) -> None:
         """Let the event loop use the connection, and commit its batch."""
         self._delivery.add([(handover.reached, None, None, None)])
-        batch = handover.ended.get()
+        batch = handover.finished_batch.get()
         if batch is None:
             self._completed_count += 1
         else:
@@ -357,15 +357,15 @@ class SqliteDatabase(Database):
     def _run_batch(self, first_unit: Unit) -> bool:
         """Run and commit all waiting units. Return False once the end of the queue was reached."""
         batch = Batch([], [], time.monotonic())
-        task: Task | None = first_unit
+        entry: QueueEntry | None = first_unit
 
         def take_unit() -> Unit | None:
-            nonlocal task
+            nonlocal entry
             if batch.units:
                 if not self._write_queue.qsize():
                     return None
-                task = self._write_queue.get_nowait()
-            return task if isinstance(task, tuple) else None
+                entry = self._write_queue.get_nowait()
+            return entry if isinstance(entry, Unit) else None
 
         try:
             self._cursor.execute("BEGIN IMMEDIATE")
@@ -376,11 +376,11 @@ class SqliteDatabase(Database):
             self._delivery.add(self._fail_batch(units, batch.finished_units, error))
         else:
             self._commit(batch, entry_count=len(batch.units))
-        if isinstance(task, ExclusiveTask):
-            self._run_exclusive(task)
-        elif isinstance(task, Handover):
-            self._hand_over(task)
-        return task is not None
+        if isinstance(entry, ExclusiveTask):
+            self._run_exclusive(entry)
+        elif isinstance(entry, Handover):
+            self._hand_over(entry)
+        return entry is not None
 
     def _run_units(self, batch: Batch, take_unit: Callable[[], Unit | None]) -> None:
         """Run units in the open transaction until none is left or the batch is full."""
@@ -390,9 +390,9 @@ class SqliteDatabase(Database):
             while len(units) < BATCH_UNITS_MAX and (unit := take_unit()) is not None:
                 units.append(unit)
                 finished_units.append(self._run_unit(unit, with_savepoint=False, is_first=not finished_units))
-                if time.monotonic() > batch.started + BATCH_SECONDS_MAX:
+                if time.monotonic() > batch.started_at + BATCH_SECONDS_MAX:
                     break
-        except UndoError:
+        except BatchRollbackError:
             batch.finished_units = self._rerun_with_savepoints(units)
 
     def _commit(self, batch: Batch, *, entry_count: int) -> None:
@@ -404,7 +404,7 @@ class SqliteDatabase(Database):
             self._cursor.execute("COMMIT")
             if self.metrics is not None:
                 self.metrics.db_batch.observe(len(batch.units))
-                self.metrics.db_seconds.observe(time.monotonic() - batch.started)
+                self.metrics.db_seconds.observe(time.monotonic() - batch.started_at)
         except BaseException as error:
             finished_units = self._fail_batch(batch.units, finished_units, error)
         self._completed_count += entry_count
@@ -422,11 +422,11 @@ class SqliteDatabase(Database):
         return [self._run_unit(unit, with_savepoint=True, is_first=False) for unit in units]
 
     def _run_unit(self, unit: Unit, *, with_savepoint: bool, is_first: bool) -> FinishedUnit:
-        """Run one unit of the batch. If it fails, roll back only this unit; raise UndoError if that is not possible.
+        """Run one unit of the batch. If it fails, roll back only this unit; raise BatchRollbackError if that is not possible.
 
         `with_savepoint` opens a savepoint before its first write; `is_first` means that the transaction contains no other unit."""
-        work, future, writes = unit
-        if not writes:
+        work, future, can_write = unit
+        if not can_write:
             return self._read_in_batch(work, future)
         self._last_stamp += 1
         tx = SqliteTx(self._cursor, self._last_stamp, with_savepoint, self._cache)
@@ -446,7 +446,7 @@ class SqliteDatabase(Database):
                     self._roll_back("ROLLBACK")
                     self._cursor.execute("BEGIN IMMEDIATE")
                 else:
-                    raise UndoError from error
+                    raise BatchRollbackError from error
             return (future, None, error, None)
         tx.end()
         if tx.has_written and with_savepoint:

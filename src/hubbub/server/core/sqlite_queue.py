@@ -1,16 +1,16 @@
-"""Entries of the queues of the embedded store, and the error after which a batch is run again."""
+"""Entries of the queues of the embedded store, which uses SQLite, and the error after which a batch is run again."""
 
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, NamedTuple
 
 from hubbub.server.core.commit_delivery import FinishedUnit
 from hubbub.server.core.store import Tx
 
 
-class UndoError(Exception):
+class BatchRollbackError(Exception):
     """A unit failed after it had written, and earlier units of the batch are in the same transaction.
 
     The whole transaction must be rolled back and the batch run again."""
@@ -26,8 +26,13 @@ class ExclusiveTask:
         self.future = future
 
 
-Unit = tuple[Callable[[Tx], Any], "asyncio.Future[Any]", bool]
-"""A unit of work: the function, the future that waits for it, and whether it may write."""
+class Unit(NamedTuple):
+    """A unit of work."""
+
+    work: Callable[[Tx], Any]
+    future: "asyncio.Future[Any]"
+    """Future that is resolved with the result."""
+    can_write: bool
 
 
 @dataclass(slots=True)
@@ -36,8 +41,8 @@ class Batch:
 
     units: list[Unit]
     finished_units: list[FinishedUnit]
-    started: float
-    """Monotonic time at which the batch started."""
+    started_at: float
+    """Monotonic time in seconds at which the batch started."""
     committed: "asyncio.Future[None] | None" = None
     """A future that is resolved after the commit; None if nothing waits for it."""
 
@@ -45,14 +50,14 @@ class Batch:
 class Handover:
     """An entry of the writer's queue at which the event loop runs quick units on the connection; the writer commits them."""
 
-    __slots__ = ("ended", "reached")
+    __slots__ = ("finished_batch", "reached")
 
     def __init__(self, reached: "asyncio.Future[None]") -> None:
         self.reached = reached
         """Resolved when the writer reaches this entry; the event loop may then use the connection."""
-        self.ended: SimpleQueue[Batch | None] = SimpleQueue()
+        self.finished_batch: SimpleQueue[Batch | None] = SimpleQueue()
         """Receives the batch to commit, or None, when the event loop no longer uses the connection."""
 
 
-Task = Unit | ExclusiveTask | Batch | Handover
+QueueEntry = Unit | ExclusiveTask | Batch | Handover
 """An entry of the writer's queue."""
