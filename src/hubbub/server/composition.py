@@ -276,7 +276,7 @@ PORTS: tuple[Binding, ...] = (
     messages.ports.require_thread_capacity.bind(threads.require_capacity),
     messages.ports.check_direct_message.bind(direct_messages.require_reachable),
     messages.ports.prefetch_for_listeners.bind(push_subscriptions.prefetch),
-    messages.ports.find_active_skus.bind(skus.find_active),
+    messages.ports.find_offerable_skus.bind(skus.find_offerable),
     threads.ports.check_title.bind(auto_moderation.check_title),
     webhooks.ports.find_interaction_author.bind(interactions.find_author),
 )

@@ -131,7 +131,7 @@ async def test_a_published_sku_is_active_and_listed_in_the_store(world: World) -
 
     async def is_active(application: Actor = bot) -> bool:
         application_id = application.application_id or 0
-        result: bool = await world.app.database.read(lambda tx: skus.is_active(tx, application_id, sku_id))
+        result: bool = await world.app.database.read(lambda tx: skus.can_offer(tx, application_id, sku_id))
         return result
 
     assert await is_active()

@@ -787,7 +787,7 @@ async def test_a_premium_button_requires_an_active_sku_of_the_application(
         port_calls.append((application_id, list(sku_ids)))
         return set(sku_ids)
 
-    monkeypatch.setitem(world.app.ports, messages.ports.find_active_skus, (approve_all_skus,))
+    monkeypatch.setitem(world.app.ports, messages.ports.find_offerable_skus, (approve_all_skus,))
     message = (await bot.post(f"/channels/{guild.general}/messages", json=body)).ok()
     assert message["components"][0]["components"][0]["sku_id"] == "123"
     assert port_calls == [(bot.application_id, [123])]

@@ -41,7 +41,7 @@ _IMAGE_FIELDS = ("icon", "splash", "discovery_splash", "banner")
 @handles(wire.CREATE_GUILD)
 def create_guild(call: Call, body: wire.CreateGuild) -> wire.Guild:
     """Create a guild."""
-    rules.require_creation(call)
+    rules.require_creatable(call)
     name = rules.clean_name(body.name)
     guild_id = call.new_id(GuildId)
     contents = initial_contents.requested_contents(call, guild_id, body)

@@ -45,7 +45,7 @@ _CHANNEL_TYPES_BY_FIELD: Final = {
 _COMMUNITY_CHANNEL_FIELDS: Final = ("rules_channel_id", "public_updates_channel_id")
 
 
-def require_creation(call: Call) -> None:
+def require_creatable(call: Call) -> None:
     """Reject a caller who may not create a guild or is already in too many."""
     features.require_enabled(call, Feature.GUILD_CREATION)
     if call.actor.is_bot:

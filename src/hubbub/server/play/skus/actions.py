@@ -19,7 +19,7 @@ def create(
     """Create a SKU; a subscription gets a SUBSCRIPTION_GROUP as well.
 
     `sku_id` and `group_id` are fixed IDs, for SKUs of a world file; None generates new ones."""
-    rules.require_creation(store.list_application_skus(call.tx, application_id), body)
+    rules.require_creatable(store.list_application_skus(call.tx, application_id), body)
     row = SkuRow(
         id=sku_id or call.new_id(SkuId),
         application_id=application_id,

@@ -40,7 +40,7 @@ def check_direct_message(call: Call, recipient_id: int) -> None:
 
 
 @port
-def find_active_skus(call: Call, application_id: int, sku_ids: Iterable[int]) -> set[int]:
+def find_offerable_skus(call: Call, application_id: int, sku_ids: Iterable[int]) -> set[int]:
     """Return the IDs among `sku_ids` of SKUs that an application may offer with a premium button."""
 
 

@@ -68,7 +68,7 @@ def create_thread(call: Call, channel_id: ChannelId, body: wire.CreateThread) ->
     if parent.type in FORUM_TYPES:
         return _create_post(call, channel_access, parent, body)
     thread_type = rules.choose_thread_type(parent, body.type or None)
-    rules.require_creation(channel_access, thread_type)
+    rules.require_creatable(channel_access, thread_type)
     rules.require_active_thread_quota(call, channel_access.guild_id, thread_type)
     rules.consume_slowmode(call, channel_access)
     row = _new_thread_row(call, channel_access, parent, body, thread_type, call.new_id(ChannelId))

@@ -87,7 +87,7 @@ def choose_thread_type(parent: ChannelRow, requested_type: ChannelType | None) -
     return int(thread_type)
 
 
-def require_creation(channel_access: ChannelAccess, thread_type: int) -> None:
+def require_creatable(channel_access: ChannelAccess, thread_type: int) -> None:
     """Raise an error unless the caller may create a thread of the type `thread_type`."""
     is_private = thread_type == ChannelType.PRIVATE_THREAD
     channel_access.require(Permissions.CREATE_PRIVATE_THREADS if is_private else Permissions.CREATE_PUBLIC_THREADS)

@@ -185,9 +185,11 @@ def _validate_components(
         bot_application = applications.find_by_bot(call.tx, author.user.id) if author.application_id is None else None
         application_id = author.application_id if bot_application is None else bot_application.id
         sku_ids = [sku_id for _, sku_id in references.skus]
-        active_sku_ids = set() if application_id is None else ports.find_active_skus(call, application_id, sku_ids)
+        offerable_sku_ids = (
+            set() if application_id is None else ports.find_offerable_skus(call, application_id, sku_ids)
+        )
         for path, sku_id in references.skus:
-            if sku_id not in active_sku_ids:
+            if sku_id not in offerable_sku_ids:
                 form.add(path, *errors.component_sku())
     draft.components = component_list
     return references
