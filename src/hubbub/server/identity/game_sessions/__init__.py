@@ -68,7 +68,7 @@ def on_session_ended(call: Call, user_id: int, session_id: str) -> None:
 
 
 def reset(call: Call) -> None:
-    """End all recorded sessions; a platform of a single process does this when it starts."""
+    """End all recorded sessions when a single-process server starts or a snapshot is restored."""
     for user_id, session_id in store.list_sessions(call.tx):
         on_session_ended(call, user_id, session_id)
 

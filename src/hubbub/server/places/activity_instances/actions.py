@@ -94,9 +94,9 @@ def _end_application_instances(call: Call, application_id: int) -> None:
 
 
 def delete_all(call: Call) -> None:
-    """Delete all instances when a single-process platform starts.
+    """Delete all instances when a single-process server starts or a snapshot is restored.
 
-    Nothing is published, because no session exists yet."""
+    Nothing is published, because no session exists at that time."""
     store.delete_all(call.tx)
 
 

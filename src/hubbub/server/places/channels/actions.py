@@ -238,7 +238,7 @@ def split_permissions(call: Call, guild_id: int) -> tuple[int, int]:
             for old_overwrite, new_overwrite in zip(old_overwrites, new_overwrites, strict=True):
                 changed_overwrite_count += old_overwrite != new_overwrite
                 added_bits |= (new_overwrite.allow & ~old_overwrite.allow) | (new_overwrite.deny & ~old_overwrite.deny)
-    for bit, action in permission_split.AUDIT_ACTIONS:
+    for bit, action in permission_split.SPLIT_AUDIT_ACTIONS:
         if added_bits & bit:
             audit.record(call, guild_id, action, target_id=guild_id)
     return changed_role_count, changed_overwrite_count

@@ -16,11 +16,11 @@ _PERMISSION_SPLITS: Final = (
     (Permissions.MANAGE_EVENTS, Permissions.CREATE_EVENTS),
 )
 """Pairs of older permission bits and the newer bit that was split off from them. Any of the older bits implied the newer bit."""
-AUDIT_ACTIONS: Final = (
+SPLIT_AUDIT_ACTIONS: Final = (
     (Permissions.PIN_MESSAGES, AuditLogAction.GUILD_MIGRATE_PIN_PERMISSION),
     (Permissions.BYPASS_SLOWMODE, AuditLogAction.GUILD_MIGRATE_BYPASS_SLOWMODE_PERMISSION),
 )
-"""Newer bits that have their own audit log action."""
+"""Pairs of a newer bit and the audit log action for adding it. Other newer bits have no action of their own."""
 
 
 def split(row: OverwriteRow) -> OverwriteRow:

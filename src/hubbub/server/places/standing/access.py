@@ -314,7 +314,6 @@ def _build_private_standing(call: Call, channel: ChannelRef) -> ChannelAccess:
     )
 
 
-# All permissions of text channels, except for moderation, webhooks and @everyone, which private channels do not have.
 _PRIVATE_CHANNEL_PERMISSIONS = Permissions.TEXT & ~(
     Permissions.MANAGE_MESSAGES
     | Permissions.MANAGE_CHANNELS
@@ -323,6 +322,7 @@ _PRIVATE_CHANNEL_PERMISSIONS = Permissions.TEXT & ~(
     | Permissions.MANAGE_WEBHOOKS
     | Permissions.MENTION_EVERYONE
 )
+"""All permissions of text channels, except for moderation, webhooks and @everyone, which private channels do not have."""
 
 
 def _require_second_factor(call: Call, standing: GuildAccess, bits: int) -> None:

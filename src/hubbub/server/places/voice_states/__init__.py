@@ -24,7 +24,7 @@ from hubbub.server.places.voice_states import (
     views,
     voice_server,
 )
-from hubbub.server.places.voice_states.actions import leave_guilds
+from hubbub.server.places.voice_states.actions import leave_guild_channels
 from hubbub.server.places.voice_states.commands import on_session_ended
 from hubbub.server.places.voice_states.store import (
     are_together,
@@ -78,11 +78,11 @@ def move_member(call: Call, guild_id: int, user_id: int, channel_id: ChannelId |
 
 def _on_voice_moderated(call: Call, signal: VoiceModerated) -> None:
     if (row := store.find(call.tx, signal.guild_id, signal.user_id)) is not None:
-        actions.refresh(call, row)
+        actions.publish_again(call, row)
 
 
 def reset(call: Call) -> None:
-    """Delete all connections at the start of a single-process server."""
+    """Delete all voice connections when a single-process server starts or a snapshot is restored."""
     actions.reset(call)
 
 
@@ -108,7 +108,7 @@ __all__ = [
     "count_connected",
     "count_speakers",
     "find",
-    "leave_guilds",
+    "leave_guild_channels",
     "list_guild_states",
     "move_member",
     "ports",

@@ -34,10 +34,10 @@ class AfkJobPayload(msgspec.Struct, kw_only=True):
     user_id: UserId
 
 
-def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow, *, game_session_id: str | None = None) -> None:
+def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow, *, oauth2_session_id: str | None = None) -> None:
     """Store and publish a voice state after a user joined, moved or changed it.
 
-    `before` is the earlier state, or None if the user was not connected. `game_session_id` is the ID of the requesting
+    `before` is the earlier state, or None if the user was not connected. `oauth2_session_id` is the ID of the requesting
     gateway session if it is an OAuth2 session, otherwise None."""
     store.put(call.tx, row)
     member = _member_view(call, row)
@@ -65,25 +65,26 @@ def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow, *, game_se
         or tickets.needs_new_server(call, row.guild_id, row.user_id)
     ):
         # spec/voice.md#1: the state always precedes the server, since libraries connect when they receive the server.
-        send_voice_server(call, row, game_session_id)
+        send_voice_server(call, row, oauth2_session_id)
     notify_voice_server(call, row.guild_id, row.user_id)
 
 
-def send_voice_server(call: Call, row: VoiceStateRow, game_session_id: str | None = None) -> None:
+def send_voice_server(call: Call, row: VoiceStateRow, oauth2_session_id: str | None = None) -> None:
     """Issue a new voice server ticket and send it to the requesting session, or to the session that owns the state."""
-    if game_session_id is None:
-        # An event to the guild's audience stays behind the state update, and reaches the session on its own shard.
+    if oauth2_session_id is None:
+        # An event to the guild's audience is delivered after the state update, in the order of the guild's events, and
+        # reaches the session on its own shard.
         audience: Audience = GuildAudience(
             row.guild_id, users=frozenset({int(row.user_id)}), voice_session_id=row.session_id
         )
     else:
-        audience = UserAudience.of(row.user_id, session_id=game_session_id)
+        audience = UserAudience.of(row.user_id, session_id=oauth2_session_id)
     token, endpoint = tickets.issue(call, row.guild_id, row.user_id, row.channel_id, row.session_id)
     voice_server = wire.VoiceServer(token=token, guild_id=GuildId(row.guild_id), endpoint=endpoint)
     call.tx.emit(wire.VOICE_SERVER_UPDATE, voice_server, audience)
 
 
-def reallocate(call: Call, endpoint: str) -> None:
+def reallocate_users(call: Call, endpoint: str) -> None:
     """Move all users of a voice server that was lost or shuts down to another server.
 
     If no server is available, the new tickets have no endpoint, and the users wait for a server."""
@@ -101,8 +102,10 @@ def update(call: Call, before: VoiceStateRow, after: VoiceStateRow) -> None:
         put(call, before, after)
 
 
-def moderate(call: Call, before: VoiceStateRow, after: VoiceStateRow) -> None:
-    """Update a member's voice state on a stage on behalf of a moderator, with an audit log entry."""
+def update_as_moderator(call: Call, before: VoiceStateRow, after: VoiceStateRow) -> None:
+    """Make a member a speaker or move them to the audience of a stage on behalf of a moderator, with an audit log entry.
+
+    `before` and `after` must differ in `suppress`."""
     update(call, before, after)
     suppress_change = AuditLogChange(key="suppress", old_value=bool(before.suppress), new_value=bool(after.suppress))
     audit.record(call, after.guild_id, AuditLogAction.MEMBER_UPDATE, target_id=after.user_id, changes=[suppress_change])
@@ -169,7 +172,7 @@ def leave(call: Call, rows: Sequence[VoiceStateRow], *, is_channel_deleted: bool
         notify_voice_server(call, guild_id, row.user_id, has_voice_call_ended=is_channel_deleted)
 
 
-def leave_guilds(call: Call, user_id: int) -> None:
+def leave_guild_channels(call: Call, user_id: int) -> None:
     """Disconnect a user from all guild channels."""
     for row in store.list_user_states(call.tx, user_id):
         leave(call, [row])
@@ -185,16 +188,16 @@ def delete_guild_states(call: Call, guild_id: GuildId) -> None:
 
 
 def reset(call: Call) -> None:
-    """Delete all voice states, call participants and tickets when the server starts.
+    """Delete all rows of this slice when a single-process server starts or a snapshot is restored.
 
-    No events are published, since there are no sessions yet."""
+    Voice states are deleted without events, since no session exists at that time."""
     channel_keys = dict.fromkeys((row.guild_id, row.channel_id) for row in store.list_all(call.tx))
     store.delete_all(call.tx)
     for guild_id, channel_id in channel_keys:
         _signal_channel_changed(call, guild_id, channel_id)
 
 
-def refresh(call: Call, row: VoiceStateRow) -> None:
+def publish_again(call: Call, row: VoiceStateRow) -> None:
     """Publish a voice state again after a moderator changed the mute or deafening of the member."""
     _publish_state(call, row, _member_view(call, row))
     notify_voice_server(call, row.guild_id, row.user_id)

@@ -39,7 +39,7 @@ def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
         user_id=call.user_id,
         channel_id=body.channel_id,
         session_id=voice.derive_session_id(call.session_id),
-        game_session_id=call.session_id if call.actor.kind == "bearer" else None,
+        oauth2_session_id=call.session_id if call.actor.kind == "bearer" else None,
         is_user=not call.actor.is_bot,
         self_deaf=body.self_deaf,
         self_mute=body.self_mute,
@@ -62,7 +62,7 @@ def _set_private_voice_state(call: Call, body: wire.SetVoiceState) -> None:
         return
     failed_server_ids = _cancel_pending_joins(call, call.user_id)
     if body.channel_id is None:
-        actions.leave_guilds(call, call.user_id)
+        actions.leave_guild_channels(call, call.user_id)
     ports.set_private_voice_state(call, body, failed_server_ids)
 
 
@@ -74,7 +74,7 @@ class VoiceJoinRequest(msgspec.Struct, kw_only=True):
     channel_id: ChannelId
     session_id: str
     """ID of the session in voice states, which is derived from the gateway session ID."""
-    game_session_id: str | None = msgspec.field(name="game_session")
+    oauth2_session_id: str | None = msgspec.field(name="game_session")
     """ID of the requesting gateway session if it is an OAuth2 session, otherwise None."""
     is_user: bool = msgspec.field(name="person")
     """Whether the member is a user and not a bot."""
@@ -107,7 +107,7 @@ def _connect(call: Call, request: VoiceJoinRequest) -> None:
         return
     if request.is_user and current_state is None:
         # spec/voice.md#1: a user is in at most one channel, a bot in one per guild.
-        actions.leave_guilds(call, request.user_id)
+        actions.leave_guild_channels(call, request.user_id)
         for participant in calls.list_participations(call, CallKind.PRIVATE, request.user_id):
             ports.remove_participant(call, participant)
     row = VoiceStateRow(
@@ -123,7 +123,7 @@ def _connect(call: Call, request: VoiceJoinRequest) -> None:
         request_to_speak_ms=None if state_in_channel is None else state_in_channel.request_to_speak_ms,
         joined_ms=call.now_ms if state_in_channel is None else state_in_channel.joined_ms,
     )
-    actions.put(call, current_state, row, game_session_id=request.game_session_id)
+    actions.put(call, current_state, row, oauth2_session_id=request.oauth2_session_id)
 
 
 @handles_command(wire.REQUEST_CHANNEL_INFO)

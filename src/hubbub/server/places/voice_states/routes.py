@@ -82,7 +82,7 @@ def update_voice_state(call: Call, guild_id: GuildId, user_id: UserId, body: wir
     elif user is not None and not user.bot:
         # spec/http.md#3.9: for a user this is an invitation to speak, shown as a request to speak from now.
         after = after._replace(request_to_speak_ms=call.now_ms)
-    actions.moderate(call, before, after)
+    actions.update_as_moderator(call, before, after)
 
 
 @handles(wire.UPDATE_VOICE_CHANNEL_STATUS)

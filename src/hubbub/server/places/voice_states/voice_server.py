@@ -43,12 +43,12 @@ def record_heartbeat(call: Call, endpoint: str) -> None:
     store.put_server(call.tx, endpoint, call.now_ms)
     for other_endpoint, seen_ms in seen_ms_by_endpoint.items():
         if other_endpoint != endpoint and call.now_ms - seen_ms >= SERVER_TIMEOUT_MS:
-            actions.reallocate(call, other_endpoint)
+            actions.reallocate_users(call, other_endpoint)
 
 
 def remove_server(call: Call, endpoint: str) -> None:
     """Remove a voice server that shuts down, and move its users to other servers."""
-    actions.reallocate(call, endpoint)
+    actions.reallocate_users(call, endpoint)
 
 
 def _is_newest(call: Call, ticket: VoiceTicket) -> bool:

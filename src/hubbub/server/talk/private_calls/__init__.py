@@ -27,7 +27,7 @@ SLICE = Slice(
 
 
 def reset(call: Call) -> None:
-    """End all private calls at the start of a single-process server. Must run before voice states are reset."""
+    """End all private calls when a single-process server starts or a snapshot is restored, before voice states are reset."""
     actions.reset(call)
 
 

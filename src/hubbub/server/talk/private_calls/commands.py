@@ -73,7 +73,7 @@ def _join_call(call: Call, request: PrivateCallJoinRequest) -> None:
     if not features.is_enabled(call, Feature.VOICE):
         return
     # spec/voice.md#1: a user is in at most one voice channel or call.
-    voice_states.leave_guilds(call, request.user_id)
+    voice_states.leave_guild_channels(call, request.user_id)
     current_rows = voice_states.calls.list_participations(call, CallKind.PRIVATE, request.user_id)
     actions.leave(call, [row for row in current_rows if row.call_id != request.channel_id])
     row = voice_states.calls.new_state(
