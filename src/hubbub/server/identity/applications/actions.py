@@ -21,7 +21,6 @@ from hubbub.server.identity.applications.store import ApplicationRow, DisabledRo
 from hubbub.server.identity.applications.views import ApplicationSettings
 from hubbub.server.identity.users import UserRow
 
-# Default of `Application.integration_types_config`: installation in a guild ("0") and for a user ("1").
 DEFAULT_INTEGRATION_TYPES = {
     "0": IntegrationTypeConfiguration(
         oauth2_install_params=InstallParams(scopes=["applications.commands", "bot"], permissions=Permissions(0))
@@ -30,6 +29,7 @@ DEFAULT_INTEGRATION_TYPES = {
         oauth2_install_params=InstallParams(scopes=["applications.commands"], permissions=Permissions(0))
     ),
 }
+"""Default of `Application.integration_types_config`: installation in a guild ("0") and for a user ("1")."""
 
 
 class CreatedApplication(msgspec.Struct, frozen=True):
@@ -107,7 +107,7 @@ def delete(call: Call, row: ApplicationRow) -> None:
     """Delete an application and revoke its bot's tokens. Messages of the bot are kept.
 
     Listeners of `ApplicationDeleting` delete the rows of other slices that belong to the application. Raise a form error
-    for a publisher that has games."""
+    for a publisher that has games, or an error of `ports.check_deletion`."""
     if len(store.list_family_ids(call.tx, row.id)) > 1 and row.parent_id is None:
         raise errors.invalid(
             "application_id",
@@ -133,20 +133,8 @@ def enable(call: Call, row: ApplicationRow) -> None:
     store.enable(call.tx, row.id)
 
 
-def _bot_user_row(bot_id: UserId, name: str) -> UserRow:
-    # Bots have a four-digit discriminator because their usernames need not be unique.
-    discriminator = f"{int.from_bytes(hashlib.sha256(str(int(bot_id)).encode()).digest()[:4], 'big') % 9999 + 1:04d}"
-    return UserRow(
-        id=bot_id,
-        username=users.names.require_bot_name(name, "name"),
-        discriminator=discriminator,
-        bot=1,
-        verified=1,
-    )
-
-
 def revoke_bot_tokens(call: Call, user_id: UserId) -> None:
-    """Revoke the tokens of all bots of an owner. Their gateway sessions end."""
+    """Revoke the tokens of all bots whose applications the user owns. Their gateway sessions end."""
     for row in store.list_owned_applications(call.tx, user_id):
         if row.bot_id is not None:
             auth.revoke(call.tx, row.bot_id, kind="bot")
@@ -175,5 +163,17 @@ def update(call: Call, row: ApplicationRow) -> None:
 
 
 def update_settings(call: Call, row: ApplicationRow, settings: ApplicationSettings) -> None:
-    """Store settings of an application that the platform itself changed."""
+    """Store the settings of an application after the platform changed them, for example removed an endpoint."""
     store.update(call.tx, row._replace(settings=codec.encode(settings).decode()))
+
+
+def _bot_user_row(bot_id: UserId, name: str) -> UserRow:
+    # Bots have a four-digit discriminator because their usernames need not be unique.
+    discriminator = f"{int.from_bytes(hashlib.sha256(str(int(bot_id)).encode()).digest()[:4], 'big') % 9999 + 1:04d}"
+    return UserRow(
+        id=bot_id,
+        username=users.names.require_bot_name(name, "name"),
+        discriminator=discriminator,
+        bot=1,
+        verified=1,
+    )

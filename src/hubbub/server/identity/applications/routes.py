@@ -119,16 +119,15 @@ def _require_current_application(call: Call) -> ApplicationRow:
     return row
 
 
-# Settings that are URLs, and that a bot may change.
 _URL_FIELDS = (
     "custom_install_url",
     "interactions_endpoint_url",
     "role_connections_verification_url",
     "event_webhooks_url",
 )
-# Settings that are URLs, and that a bot may not change.
+"""Settings that are URLs, and that a bot may change."""
 _OWNER_URL_FIELDS = ("terms_of_service_url", "privacy_policy_url")
-# Settings that are copied from the request body; null resets a setting to its default.
+"""Settings that are URLs, and that a bot may not change."""
 _DIRECT_FIELDS = (
     "install_params",
     "event_webhooks_types",
@@ -136,6 +135,7 @@ _DIRECT_FIELDS = (
     "explicit_content_filter",
     "max_participants",
 )
+"""Settings that are copied from the request body; null resets a setting to its default."""
 
 
 async def _verify_and_update(

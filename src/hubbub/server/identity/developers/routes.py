@@ -36,7 +36,7 @@ def list_applications(call: Call) -> list[PublicApplication]:
 def create_application(call: Call, body: wire.CreateApplication) -> Application:
     """Create an application.
 
-    The application has no bot, and its client secret is not known, until the owner requests them."""
+    The application has no bot. Its client secret is not returned; reset the client secret to get one."""
     features.require_enabled(call, Feature.APPLICATIONS)
     name = users.names.require_bot_name(body.name, "name")
     if len(applications.management.list_owned_applications(call.tx, call.user_id)) >= wire.APPLICATIONS_MAX:
@@ -73,8 +73,9 @@ async def reset_bot_token(
 ) -> Response:
     """Reset a bot token.
 
-    The old token is revoked and its gateway sessions end."""
-    await _require_developer(operation, application_id, with_bot=True)
+    The old token is revoked and its gateway sessions end. The request must contain an MFA code if the caller has
+    two-factor authentication."""
+    await _require_manager_early(operation, application_id, with_bot=True)
 
     def reset(call: Call) -> str:
         return applications.management.reset_bot_token(call, applications.require_manager(call, application_id))
@@ -86,8 +87,10 @@ async def reset_bot_token(
 async def reset_client_secret(
     operation: AsyncOperation, application_id: ApplicationId, body: wire.Confirmation
 ) -> Response:
-    """Reset the client secret of an application."""
-    await _require_developer(operation, application_id)
+    """Reset the client secret of an application.
+
+    The request must contain an MFA code if the caller has two-factor authentication."""
+    await _require_manager_early(operation, application_id)
 
     def reset(call: Call) -> str:
         return applications.management.reset_client_secret(call, applications.require_manager(call, application_id))
@@ -97,7 +100,7 @@ async def reset_client_secret(
     )
 
 
-async def _require_developer(
+async def _require_manager_early(
     operation: AsyncOperation, application_id: ApplicationId, *, with_bot: bool = False
 ) -> None:
     """Reject callers who may not manage the application, before an MFA code is requested and consumed.
@@ -185,7 +188,9 @@ def create_test_user(call: Call, application_id: ApplicationId, body: wire.AddTe
 
 
 def _save_tester(call: Call, application_id: int, user_id: int, state: int) -> wire.Tester:
-    """Store a tester with the state TESTER_INVITED or TESTER_ACCEPTED, or raise if the application has too many testers."""
+    """Store a tester with the state TESTER_INVITED or TESTER_ACCEPTED.
+
+    Raise a form error if the application has too many testers."""
     if len(applications.testers.list_testers(call.tx, application_id)) >= wire.APPLICATION_TESTERS_MAX:
         raise errors.invalid(
             "username", "TESTER_LIMIT", f"An application can have at most {wire.APPLICATION_TESTERS_MAX} testers."
@@ -206,7 +211,8 @@ def list_my_tester_invitations(call: Call) -> list[wire.TesterInvitation]:
     )
     return [
         wire.TesterInvitation(
-            application=application, state=1 if testers_by_application[application.id].state == TESTER_INVITED else 2
+            application=application,
+            state=TESTER_INVITED if testers_by_application[application.id].state == TESTER_INVITED else TESTER_ACCEPTED,
         )
         for application in tested_applications
     ]
@@ -246,7 +252,7 @@ def list_application_assets(call: Call, application_id: ApplicationId) -> list[w
 def create_application_asset(call: Call, application_id: ApplicationId, body: wire.CreateAsset) -> wire.Asset:
     """Create a rich presence asset."""
     applications.require_manager(call, application_id)
-    # spec/sdk.md#9: keys are stored in lower case.
+    # spec/sdk.md#9: names of assets, which the specification calls keys, are stored in lower case.
     name = body.name.strip().lower()
     if not name:
         raise errors.invalid("name", *errors.required())

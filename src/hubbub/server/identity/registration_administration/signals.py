@@ -16,3 +16,4 @@ class RegistrationRejected(msgspec.Struct, frozen=True, kw_only=True):
 
     user_id: UserId
     reason: str | None
+    """Reason that the operator gave, or None."""

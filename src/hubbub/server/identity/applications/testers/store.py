@@ -7,9 +7,9 @@ from hubbub.server.core.store import Tx, placeholders
 TABLES: Final = ("application_testers",)
 """Tables that only this slice writes."""
 
-TESTER_INVITED = 1
+TESTER_INVITED: Final = 1
 """State of a tester who has not accepted the invitation yet."""
-TESTER_ACCEPTED = 2
+TESTER_ACCEPTED: Final = 2
 """State of a tester who accepted the invitation."""
 
 
