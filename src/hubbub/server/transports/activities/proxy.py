@@ -1,4 +1,4 @@
-"""Forwarding of one request: request and response bodies are streamed as they arrive.
+"""Forwards one request of an activity to its target; the request and response bodies are streamed as they arrive.
 
 Bodies are not buffered, so a slow reader slows down the writer. Both bodies have a size limit, and there is an idle
 timeout. An error before the response has started becomes an error page. After a later error the connection is aborted,
@@ -36,7 +36,7 @@ class ForwardLimits(NamedTuple):
     idle_timeout_seconds: float
 
 
-MakeHeaders = Callable[[aiohttp.ClientResponse], CIMultiDict[str]]
+MakeResponseHeaders = Callable[[aiohttp.ClientResponse], CIMultiDict[str]]
 """Function that returns the headers of the response to the client from the target's response."""
 
 
@@ -68,7 +68,7 @@ class _RequestBody:
         self._bytes_max = bytes_max
         self._idle_timeout = idle_timeout
         self.is_waiting = False
-        """Whether more data is expected from the client."""
+        """Whether a read from the client is in progress; a timeout is then the client's fault (408)."""
         self.error_status = 0
         """Status of the error that the body caused, or 0."""
 
@@ -96,20 +96,21 @@ async def forward(
     request: web.Request,
     streams: OutboundStreams,
     url: URL,
-    headers: CIMultiDict[str],
-    make_headers: MakeHeaders,
+    request_headers: CIMultiDict[str],
+    make_response_headers: MakeResponseHeaders,
     limits: ForwardLimits,
 ) -> web.StreamResponse:
     """Send the request to the target and its response to the client.
 
-    Raise `ProxyError` for an error before the response has started. Raise `ClientDisconnected` if the client has
-    disconnected, or if a later error aborted the connection.
+    `request_headers` are sent to the target and are changed here. Raise `ProxyError` for an error before the response
+    has started. Raise `ClientDisconnected` if the client had disconnected or a write to it failed, or if a later error
+    aborted the connection; a disconnect at another time cancels the task.
     """
     if request.content_length is not None and request.content_length > limits.request_bytes_max:
         raise ProxyError(413)
-    if headers.get(hdrs.CONTENT_ENCODING, "").strip().lower() in DECODED_ENCODINGS:
-        del headers[hdrs.CONTENT_ENCODING]
-        headers.popall(hdrs.CONTENT_LENGTH, None)
+    if request_headers.get(hdrs.CONTENT_ENCODING, "").strip().lower() in DECODED_ENCODINGS:
+        del request_headers[hdrs.CONTENT_ENCODING]
+        request_headers.popall(hdrs.CONTENT_LENGTH, None)
     await _send_continue(request)
     idle_timeout = _IdleTimeout(limits.idle_timeout_seconds)
     body = _RequestBody(request, limits.request_bytes_max, idle_timeout)
@@ -118,10 +119,14 @@ async def forward(
         with cancel_on_disconnect(request):
             async with idle_timeout:
                 chunks = aiter(body) if request.can_read_body else None
-                async with streams.request(request.method, url, headers=headers, body=chunks) as target_response:
+                async with streams.request(
+                    request.method, url, headers=request_headers, body=chunks
+                ) as target_response:
                     if (target_response.content_length or 0) > limits.response_bytes_max:
                         raise UnreachableError("the response is too large")
-                    response = web.StreamResponse(status=target_response.status, headers=make_headers(target_response))
+                    response = web.StreamResponse(
+                        status=target_response.status, headers=make_response_headers(target_response)
+                    )
                     await _send_response(request, response, target_response, limits.response_bytes_max, idle_timeout)
         return response
     except ClientDisconnected:
