@@ -62,6 +62,7 @@ def build_attachment(
         height=file_info.height,
     )
     if filename != original_filename:
+        # The title keeps the name that the URL cannot contain, without its extension.
         attachment.title = original_filename.rpartition(".")[0] or original_filename
     if file_info.is_animated:
         attachment.flags |= AttachmentFlags.IS_ANIMATED
@@ -101,6 +102,7 @@ class AttachmentSigner:
 
     def __init__(self, call: Call) -> None:
         self._cdn_url = call.config.cdn_url
+        # The first file or link preview creates the key, so without a key there is nothing to sign.
         self._key = cdn_urls.find_signing_key(call.tx) or b""
         self._now_ms = call.now_ms
 
