@@ -234,6 +234,35 @@ async def test_the_client_computes_the_same_permissions_as_the_server(platform: 
         assert [int(bits) for bits in permissions] == [bits for _, bits in cases]
 
 
+FAIL_OUTDATED_REQUEST = """async folder => {
+  const { liveList } = await import(`${folder}/settings/forms/live_list.js`);
+  const requests = [], steps = [];
+  const list = liveList({
+    label: "Items",
+    emptyText: "",
+    fetchItems: () => new Promise((resolve, reject) => requests.push({ resolve, reject })),
+    describeItem: key => ({ key, version: "1", build: () => document.createElement("li") }),
+    onDraw: () => steps.push("drawn"),
+  });
+  const loaded = list.loaded.then(() => steps.push("loaded"));
+  const refreshed = list.refresh();
+  requests[0].reject(new Error("outdated"));
+  // The failure is handled before the next task.
+  await new Promise(resolve => setTimeout(resolve));
+  requests[1].resolve(["item"]);
+  await Promise.all([loaded, refreshed]);
+  return [steps, list.nodes[0].textContent, list.nodes[1].children.length];
+}"""
+"""A JavaScript function that refreshes a list while its first request runs, which then fails."""
+
+
+async def test_the_failure_of_an_outdated_request_does_not_end_the_loading_of_a_list(platform: ChatPlatform) -> None:
+    nora = await platform.world.user("nora")
+    async with platform.open_window(nora) as nora_window:
+        outcome = await nora_window.page.evaluate(FAIL_OUTDATED_REQUEST, modules_url())
+        assert outcome == [["drawn", "loaded"], "", 1]
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(PHONE_WIDTH, "dark"), (DESKTOP_WIDTH, "light")])
 async def test_the_client_is_accessible(platform: ChatPlatform, width: int, scheme: str) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")

@@ -16,14 +16,14 @@ function build(view) {
   const authorized = liveList({
     label: t("Apps with access to your account"),
     emptyText: t("No app has access to your account."),
-    fetch: () => api.request("GET", "/oauth2/tokens"),
-    entry: authorization => authorizationEntry(view, authorization, () => authorized.refresh()),
+    fetchItems: () => api.request("GET", "/oauth2/tokens"),
+    describeItem: authorization => authorizationEntry(view, authorization, () => authorized.refresh()),
   });
   const addedApps = liveList({
     label: t("Apps that you added to guilds"),
     emptyText: t("You have not added an app to a guild."),
-    fetch: () => api.request("GET", "/users/@me/integrations"),
-    entry: addition => addedEntry(view, addition, () => addedApps.refresh()),
+    fetchItems: () => api.request("GET", "/users/@me/integrations"),
+    describeItem: addition => addedEntry(view, addition, () => addedApps.refresh()),
   });
   view.onChange(({ kind }) => {
     if (kind === "integrations" || kind === "guilds" || kind === "members") addedApps.refreshSoon();

@@ -30,8 +30,8 @@ export function passkeysSection(view) {
   const list = liveList({
     label: t("Passkeys"),
     emptyText: t("You have no passkeys."),
-    fetch: () => api.request("GET", PATH),
-    entry: passkey => passkeyEntry(view, passkey, () => list.refresh()),
+    fetchItems: () => api.request("GET", PATH),
+    describeItem: passkey => passkeyEntry(view, passkey, () => list.refresh()),
   });
   const add = async () => {
     if (await register(view)) await list.refresh();

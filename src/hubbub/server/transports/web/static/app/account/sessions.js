@@ -43,8 +43,8 @@ function build(view) {
   const list = liveList({
     label: t("Sessions"),
     emptyText: "",
-    fetch: () => api.request("GET", "/auth/sessions"),
-    entry: session => sessionEntry(view, session, () => list.refresh()),
+    fetchItems: () => api.request("GET", "/auth/sessions"),
+    describeItem: session => sessionEntry(view, session, () => list.refresh()),
     onDraw: sessions => {
       logOutOthersButton.hidden = sessions.length < 2;
     },

@@ -41,8 +41,8 @@ function build(view, focusedId = null) {
   const list = liveList({
     label: t("Events"),
     emptyText: t("No events are scheduled. Create one to invite members to a time and place."),
-    fetch: () => context.api.request("GET", eventsPath(view), { query: { with_user_count: true } }),
-    entry: event => eventEntry(view, event, open),
+    fetchItems: () => context.api.request("GET", eventsPath(view), { query: { with_user_count: true } }),
+    describeItem: event => eventEntry(view, event, open),
   });
   const add = async () => {
     const event = await openCreation(view);

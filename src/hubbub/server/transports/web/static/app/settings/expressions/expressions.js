@@ -85,8 +85,8 @@ export function expressionScreen(view, kind) {
   const list = liveList({
     label: kind.label,
     emptyText: kind.emptyText,
-    fetch: async () => kind.listOf(await context.api.request("GET", kind.path(view))),
-    entry: item => expressionEntry(view, kind, item, { edit, remove }),
+    fetchItems: async () => kind.listOf(await context.api.request("GET", kind.path(view))),
+    describeItem: item => expressionEntry(view, kind, item, { edit, remove }),
     onDraw: drawTools,
   });
   const create = async () => {

@@ -12,19 +12,19 @@ const LIST_RELOAD_DELAY_MS = 150;
  * Return a list whose entries are loaded from the API, and start to load it.
  *
  * @param {object} options
- * @param {string} options.label
- * @param {string} options.emptyText
- * @param {() => Promise<any[]>} options.fetch resolves to the items
- * @param {(item: any) => {key: string, version: string, build: () => Element}} options.entry describes an item
- *   for `reconcile`
+ * @param {string} options.label the accessible name of the list
+ * @param {string} options.emptyText the text in place of an empty list
+ * @param {() => Promise<any[]>} options.fetchItems resolves to the items
+ * @param {(item: any) => {key: string, version: string, build: () => Element}} options.describeItem describes
+ *   an item for `reconcile`
  * @param {(items: any[]) => void} [options.onDraw] called each time the list is drawn
  */
-export function liveList({ label, emptyText, fetch, entry, onDraw }) {
+export function liveList({ label, emptyText, fetchItems, describeItem, onDraw }) {
   /** The items; null until they are loaded. @type {any[] | null} */
   let items = null,
     /** Resolves when the newest request is complete. @type {Promise<void> | null} */
     newestLoad = null,
-    /** Number of requests, to ignore responses to all but the newest. */
+    /** Number of requests, to ignore the responses and failures of all but the newest. */
     requestCount = 0,
     timer;
   const list = h("ul", { class: "settings-list", "aria-label": label });
@@ -32,7 +32,7 @@ export function liveList({ label, emptyText, fetch, entry, onDraw }) {
   const draw = () => {
     if (items === null) return;
     status.textContent = items.length ? "" : emptyText;
-    reconcile(list, items.map(entry));
+    reconcile(list, items.map(describeItem));
     onDraw?.(items);
   };
   /** Load and draw the list, unless a newer request does; resolve when the newest request is complete, also if it failed. */
@@ -43,21 +43,22 @@ export function liveList({ label, emptyText, fetch, entry, onDraw }) {
   const fetchAndDraw = async () => {
     const requestNumber = (requestCount += 1);
     try {
-      const loadedItems = await fetch();
-      if (requestNumber !== requestCount) {
-        await newestLoad;
-        return;
+      const loadedItems = await fetchItems();
+      if (requestNumber === requestCount) {
+        items = loadedItems;
+        draw();
       }
-      items = loadedItems;
-      draw();
     } catch (error) {
-      if (items === null) status.textContent = t("The list could not be loaded.");
-      showError(error);
+      if (requestNumber === requestCount) {
+        if (items === null) status.textContent = t("The list could not be loaded.");
+        showError(error);
+      }
     }
+    if (requestNumber !== requestCount) await newestLoad;
   };
   const loaded = refresh();
   return {
-    /** Resolves when the first request is complete. */
+    /** Resolves when the list was loaded for the first time, or could not be loaded. */
     loaded,
     nodes: [status, list],
     draw,

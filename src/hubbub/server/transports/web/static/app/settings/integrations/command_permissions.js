@@ -21,9 +21,10 @@ const allChannelsId = guildId => String(BigInt(guildId) - 1n);
 
 /** Return why the user cannot set the permissions of a command, or null; `command` is null for all commands of an app. */
 function commandDenialReason(access, command, entries, applicationEntries) {
-  const missing =
+  const denialReason =
     access.findDenialReason(Permissions.MANAGE_GUILD) ?? access.findDenialReason(Permissions.MANAGE_ROLES);
-  if (missing !== null || command === null || canUse(access, command, entries, applicationEntries)) return missing;
+  if (denialReason !== null || command === null || canUse(access, command, entries, applicationEntries))
+    return denialReason;
   return t("You cannot use this command yourself.");
 }
 
@@ -33,34 +34,39 @@ function canUse(access, command, entries, applicationEntries) {
   const isAllowed = decideByEntries(access, entries);
   if (isAllowed !== null) return isAllowed;
   if (decideByEntries(access, applicationEntries) === false) return false;
+  // "0" allows only administrators.
   const required = command.default_member_permissions;
   return required === null || (required !== "0" && access.has(BigInt(required)));
 }
 
 /** Return whether entries allow the user, or null if none applies. A member entry wins over roles, roles over @everyone. */
 function decideByEntries({ me, member, guild }, entries) {
-  const find = (type, isTarget) => entries.filter(entry => entry.type === type && isTarget(entry.id));
-  const [own] = find(USER, id => id === me.id);
-  const roles = find(ROLE, id => member.roles.includes(id));
-  const [everyone] = find(ROLE, id => id === guild.id);
-  if (own !== undefined) return own.permission;
-  if (roles.length) return roles.some(({ permission }) => permission);
-  return everyone?.permission ?? null;
+  const entriesFor = (type, isTarget) => entries.filter(entry => entry.type === type && isTarget(entry.id));
+  const [memberEntry] = entriesFor(USER, id => id === me.id);
+  const roleEntries = entriesFor(ROLE, id => member.roles.includes(id));
+  const [everyoneEntry] = entriesFor(ROLE, id => id === guild.id);
+  if (memberEntry !== undefined) return memberEntry.permission;
+  if (roleEntries.length) return roleEntries.some(({ permission }) => permission);
+  return everyoneEntry?.permission ?? null;
 }
 
 /**
- * Show the page with the permissions of a command, or of all commands of an app.
+ * Show the page with the permissions of a subject: a command, or all commands of an app.
  *
  * @param {any} view
- * @param {{application: any, target: {id: string, name: string, command: any}, entriesById: Map<string, any[]>}} subject
+ * @param {object} options
+ * @param {any} options.application
+ * @param {{id: string, name: string, command: any}} options.subject its `id` is the ID of the command or app; `command`
+ *   is null for all commands
+ * @param {Map<string, any[]>} options.entriesById the permission entries by the ID of their command or app
  * @param {() => void} goBack
  */
-export async function openCommandPermissions(view, { application, target, entriesById }, goBack) {
+export async function openCommandPermissions(view, { application, subject, entriesById }, goBack) {
   const { context, guildId } = view;
-  let stored = entriesById;
-  const entries = stored.get(target.id) ?? [];
+  let storedEntriesById = entriesById;
+  const entries = storedEntriesById.get(subject.id) ?? [];
   const members = await fetchMembers(view, entries);
-  const path = `/applications/${application.id}/guilds/${guildId}/commands/${target.id}/permissions`;
+  const path = `/applications/${application.id}/guilds/${guildId}/commands/${subject.id}/permissions`;
   const permissions = permissionsSetting(view, members);
   const notice = h("div", { class: "settings-access" });
   const form = new SettingsForm(
@@ -69,7 +75,7 @@ export async function openCommandPermissions(view, { application, target, entrie
     {
       save: async changes => {
         const saved = await context.api.request("PUT", path, { json: changes });
-        stored = new Map(stored).set(target.id, saved.permissions);
+        storedEntriesById = new Map(storedEntriesById).set(subject.id, saved.permissions);
         return saved;
       },
       onInput: () => view.drawBar(),
@@ -79,25 +85,26 @@ export async function openCommandPermissions(view, { application, target, entrie
   const draw = () => {
     const denialReason = commandDenialReason(
       view.access,
-      target.command,
-      stored.get(target.id) ?? [],
-      stored.get(application.id) ?? [],
+      subject.command,
+      storedEntriesById.get(subject.id) ?? [],
+      storedEntriesById.get(application.id) ?? [],
     );
     setChildren(notice, denialReason === null ? null : viewOnlyNotice(denialReason));
     permissions.setDisabled(denialReason !== null);
   };
   const reload = () =>
     runAndReport(async () => {
-      const found = await context.api.request("GET", `/guilds/${guildId}/integrations/${application.id}/commands`);
+      const response = await context.api.request("GET", `/guilds/${guildId}/integrations/${application.id}/commands`);
       if (!notice.isConnected) return;
-      stored = entriesByTarget(found);
-      const current = stored.get(target.id) ?? [];
-      for (const [id, member] of await fetchMembers(view, current)) members.set(id, member);
-      form.showStored({ permissions: current });
+      storedEntriesById = entriesBySubject(response);
+      const currentEntries = storedEntriesById.get(subject.id) ?? [];
+      for (const [id, member] of await fetchMembers(view, currentEntries)) members.set(id, member);
+      form.showStored({ permissions: currentEntries });
       draw();
     });
   view.onChange(({ kind }) => {
     if (!view.access.has(Permissions.MANAGE_GUILD)) goBack();
+    // Only the app's bot receives an event for changed permissions; users receive the audit log entry.
     else if (kind === "auditLog") reload();
     else if (kind === "integrations") goBackIfRemoved();
     else draw();
@@ -111,11 +118,12 @@ export async function openCommandPermissions(view, { application, target, entrie
       }
     });
   draw();
-  view.openPage(target.name, application.name, goBack, [notice, permissions.node]);
+  view.openPage(subject.name, application.name, goBack, [notice, permissions.node]);
 }
 
 /** Return the permission entries in a response, by the ID of the app or command that they belong to. */
-export const entriesByTarget = ({ permissions }) => new Map(permissions.map(target => [target.id, target.permissions]));
+export const entriesBySubject = ({ permissions }) =>
+  new Map(permissions.map(subject => [subject.id, subject.permissions]));
 
 /** Return the members that entries refer to, by user ID, without members who left. */
 async function fetchMembers({ context, guildId }, entries) {
@@ -144,18 +152,18 @@ function permissionsSetting(view, members) {
     isDisabled = false;
   const error = h("p", { class: "error", role: "alert", hidden: true });
   const roleAndMemberList = h("ul", { class: "settings-list", "aria-label": t("Roles and members") });
-  const channels = h("ul", { class: "settings-list", "aria-label": t("Channels") });
-  const set = changedEntries => {
+  const channelList = h("ul", { class: "settings-list", "aria-label": t("Channels") });
+  const setEntries = changedEntries => {
     entries = changedEntries;
     draw();
-    roleAndMemberList.dispatchEvent(new Event("input", { bubbles: true }));
+    node.dispatchEvent(new Event("input", { bubbles: true }));
   };
   const setEntry = (id, type, permission) => {
     const otherEntries = entries.filter(entry => entry.id !== id || entry.type !== type);
     const index = entries.findIndex(entry => entry.id === id && entry.type === type);
-    if (permission === null) set(otherEntries);
-    else if (index < 0) set([...entries, { id, type, permission }]);
-    else set(entries.with(index, { id, type, permission }));
+    if (permission === null) setEntries(otherEntries);
+    else if (index < 0) setEntries([...entries, { id, type, permission }]);
+    else setEntries(entries.with(index, { id, type, permission }));
   };
   const row = ({ id, type, permission }) => entryRow(view, members, { id, type, permission }, isDisabled, setEntry);
   const draw = () => {
@@ -163,15 +171,15 @@ function permissionsSetting(view, members) {
     const drawRows = (list, types, fixed) =>
       setChildren(
         list,
-        row({ ...fixed, permission: find(fixed)?.permission ?? null }),
+        row({ ...fixed, permission: findEntry(fixed)?.permission ?? null }),
         entries.filter(({ id, type }) => types.includes(type) && id !== fixed.id).map(row),
       );
     drawRows(roleAndMemberList, [ROLE, USER], { id: guildId, type: ROLE });
-    drawRows(channels, [CHANNEL], { id: allChannelsId(guildId), type: CHANNEL });
+    drawRows(channelList, [CHANNEL], { id: allChannelsId(guildId), type: CHANNEL });
     const isFull = entries.length >= COMMAND_PERMISSIONS_MAX;
     for (const picker of [roleAndMemberPicker, channelPicker]) picker.button.disabled = isDisabled || isFull;
   };
-  const find = ({ id, type }) => entries.find(entry => entry.id === id && entry.type === type);
+  const findEntry = ({ id, type }) => entries.find(entry => entry.id === id && entry.type === type);
   const createEntryPicker = (label, componentType, entryType) => {
     const picker = createPicker({
       label,
@@ -187,6 +195,7 @@ function permissionsSetting(view, members) {
         const member = context.state.member(guildId, choice.value);
         if (member !== undefined) members.set(choice.value, member);
         else if (entryType(choice.value) === USER)
+          // The state does not have the member, so only the label of the choice is known.
           members.set(choice.value, { nick: choice.label, user: { id: choice.value } });
         setEntry(choice.value, entryType(choice.value), true);
       },
@@ -197,22 +206,23 @@ function permissionsSetting(view, members) {
     view.guild.roles.some(role => role.id === id) ? ROLE : USER,
   );
   const channelPicker = createEntryPicker(t("Add channel"), ComponentType.CHANNEL_SELECT, () => CHANNEL);
-  return {
-    node: h(
-      "div",
-      { class: "settings-form command-permissions" },
-      error,
-      settingsSection(t("Roles and members"), roleAndMemberList, roleAndMemberPicker.node),
-      settingsSection(t("Channels"), channels, channelPicker.node),
-      h(
-        "p",
-        { class: "hint" },
-        t("At most {max} entries. Administrators can always use the command.", { max: COMMAND_PERMISSIONS_MAX }),
-      ),
+  const node = h(
+    "div",
+    { class: "settings-form command-permissions" },
+    error,
+    settingsSection(t("Roles and members"), roleAndMemberList, roleAndMemberPicker.node),
+    settingsSection(t("Channels"), channelList, channelPicker.node),
+    h(
+      "p",
+      { class: "hint" },
+      t("At most {max} entries. Administrators can always use the command.", { max: COMMAND_PERMISSIONS_MAX }),
     ),
+  );
+  return {
+    node,
     read: () => entries,
-    write(stored) {
-      entries = stored.map(({ id, type, permission }) => ({ id, type, permission }));
+    write(storedEntries) {
+      entries = storedEntries.map(({ id, type, permission }) => ({ id, type, permission }));
       draw();
     },
     setError(text) {
@@ -230,25 +240,25 @@ function permissionsSetting(view, members) {
 function describeTarget(view, members, { id, type }) {
   const { access, guildId, context } = view;
   if (type === CHANNEL) {
-    if (id === allChannelsId(guildId)) return { mark: icon("hash"), name: t("All channels"), denialReason: null };
+    if (id === allChannelsId(guildId)) return { image: icon("hash"), name: t("All channels"), denialReason: null };
     const channel = context.state.channels.get(id);
-    if (channel === undefined) return { mark: icon("hash"), name: t("Unknown channel"), denialReason: null };
-    return { mark: icon(channelIconName(channel)), name: channel.name, denialReason: null };
+    if (channel === undefined) return { image: icon("hash"), name: t("Unknown channel"), denialReason: null };
+    return { image: icon(channelIconName(channel)), name: channel.name, denialReason: null };
   }
   if (type === ROLE) {
-    if (id === guildId) return { mark: colorSwatch(colorsOf(access.everyone)), name: "@everyone", denialReason: null };
+    if (id === guildId) return { image: colorSwatch(colorsOf(access.everyone)), name: "@everyone", denialReason: null };
     const role = access.roles.find(other => other.id === id);
-    if (role === undefined) return { mark: null, name: t("Unknown role"), denialReason: null };
-    return { mark: colorSwatch(colorsOf(role)), name: role.name, denialReason: access.roleDenialReason(role) };
+    if (role === undefined) return { image: null, name: t("Unknown role"), denialReason: null };
+    return { image: colorSwatch(colorsOf(role)), name: role.name, denialReason: access.roleDenialReason(role) };
   }
   const member = members.get(id);
-  if (member === undefined) return { mark: null, name: t("Unknown member"), denialReason: null };
+  if (member === undefined) return { image: null, name: t("Unknown member"), denialReason: null };
   const name = member.nick || member.user.global_name || member.user.username;
-  return { mark: userAvatar(member.user, name), name, denialReason: null };
+  return { image: userAvatar(member.user, name), name, denialReason: null };
 }
 
 function entryRow(view, members, { id, type, permission }, isDisabled, setEntry) {
-  const { mark, name, denialReason } = describeTarget(view, members, { id, type });
+  const { image, name, denialReason } = describeTarget(view, members, { id, type });
   const isFixed = id === view.guildId || id === allChannelsId(view.guildId);
   const options = [...(isFixed ? [[null, t("Default")]] : []), [true, t("Allowed")], [false, t("Not allowed")]];
   const select = h(
@@ -266,14 +276,14 @@ function entryRow(view, members, { id, type, permission }, isDisabled, setEntry)
     options.map(([, label], index) => h("option", { value: index }, label)),
   );
   select.value = String(options.findIndex(([value]) => value === permission));
-  const remove = iconButton("bin", t("Remove {name}", { name }), () => setEntry(id, type, null), {
+  const removeButton = iconButton("bin", t("Remove {name}", { name }), () => setEntry(id, type, null), {
     disabled: isDisabled || denialReason !== null,
   });
   return h(
     "li",
     { class: "settings-entry command-permission" },
-    mark,
+    image,
     h("div", { class: "settings-entry-text" }, h("p", { class: "settings-entry-title", dir: "auto" }, name)),
-    h("div", { class: "settings-entry-actions" }, select, isFixed ? null : remove),
+    h("div", { class: "settings-entry-actions" }, select, isFixed ? null : removeButton),
   );
 }

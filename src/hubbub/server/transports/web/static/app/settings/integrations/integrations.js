@@ -6,7 +6,7 @@ import { h, setChildren } from "../../ui/dom.js";
 import { runAndReport, showNotice } from "../../ui/notices.js";
 import { t, tn } from "../../ui/translation.js";
 import { appIcon } from "../../content/app_icons.js";
-import { entriesByTarget, openCommandPermissions } from "./command_permissions.js";
+import { entriesBySubject, openCommandPermissions } from "./command_permissions.js";
 import { openActionDialog } from "../forms/form.js";
 import { actionButton, listEntry, lockedNotice, settingsSection, statusLine } from "../forms/layout.js";
 import { liveList } from "../forms/live_list.js";
@@ -38,8 +38,8 @@ function build(view, focusedId = null) {
     list = liveList({
       label: t("Apps"),
       emptyText: t("There are no apps in this guild yet."),
-      fetch: () => context.api.request("GET", `/guilds/${guildId}/integrations`),
-      entry: integration => integrationEntry(view, integration, { open, remove }),
+      fetchItems: () => context.api.request("GET", `/guilds/${guildId}/integrations`),
+      describeItem: integration => integrationEntry(view, integration, { open, remove }),
     });
     if (focusedId !== null) list.loaded.then(() => list.focus(focusedId) || view.main.focus());
     content.replaceChildren(
@@ -128,13 +128,13 @@ function openIntegration(view, integration, goBack, focusedId = null) {
   let isRemovedHere = false;
   const list = h("ul", { class: "settings-list", "aria-label": t("Commands") });
   const status = statusLine(t("Loading…"));
-  const reopen = targetId => openIntegration(view, integration, goBack, targetId);
+  const reopen = subjectId => openIntegration(view, integration, goBack, subjectId);
   const load = () =>
     runAndReport(async () => {
       const commandPermissions = await context.api.request("GET", `/guilds/${guildId}/integrations/${id}/commands`);
       if (!list.isConnected) return;
-      const entriesById = entriesByTarget(commandPermissions);
-      const targets = [
+      const entriesById = entriesBySubject(commandPermissions);
+      const subjects = [
         {
           id: application.id,
           command: null,
@@ -153,22 +153,22 @@ function openIntegration(view, integration, goBack, focusedId = null) {
         : t("This app has no commands in this guild.");
       setChildren(
         list,
-        targets.map(target => {
-          const entries = entriesById.get(target.id) ?? [];
+        subjects.map(subject => {
+          const entries = entriesById.get(subject.id) ?? [];
           const edit = () =>
-            openCommandPermissions(view, { application, target, entriesById }, () => reopen(target.id));
+            openCommandPermissions(view, { application, subject, entriesById }, () => reopen(subject.id));
           const button = actionButton(t("Permissions"), edit, {
-            name: t("Permissions of {name}", { name: target.name }),
+            name: t("Permissions of {name}", { name: subject.name }),
           });
-          button.dataset.target = target.id;
+          button.dataset.subject = subject.id;
           return listEntry({
-            title: target.name,
-            details: [target.details || null, entriesText(entries)],
+            title: subject.name,
+            details: [subject.details || null, entriesText(entries)],
             actions: [button],
           });
         }),
       );
-      if (focusedId !== null) list.querySelector(`[data-target="${focusedId}"]`)?.focus();
+      if (focusedId !== null) list.querySelector(`[data-subject="${focusedId}"]`)?.focus();
       focusedId = null;
     });
   const checkRemoval = () =>

@@ -49,8 +49,8 @@ function build(view, focusedId = null) {
     list = liveList({
       label: t("Webhooks"),
       emptyText: t("There are no webhooks yet. Create one to get its URL."),
-      fetch: () => context.api.request("GET", `/guilds/${guildId}/webhooks`),
-      entry: webhook => webhookEntry(view, webhook, edit),
+      fetchItems: () => context.api.request("GET", `/guilds/${guildId}/webhooks`),
+      describeItem: webhook => webhookEntry(view, webhook, edit),
     });
     if (focusedId !== null) list.loaded.then(() => list.focus(focusedId) || createButton.focus());
     content.replaceChildren(

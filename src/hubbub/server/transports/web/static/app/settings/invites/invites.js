@@ -60,8 +60,8 @@ function build(view) {
     list = liveList({
       label: t("Invites"),
       emptyText: t("There are no invites yet. Create one and share its link."),
-      fetch: () => context.api.request("GET", `/guilds/${guildId}/invites`),
-      entry: invite => inviteEntry(view, invite, afterChange),
+      fetchItems: () => context.api.request("GET", `/guilds/${guildId}/invites`),
+      describeItem: invite => inviteEntry(view, invite, afterChange),
     });
     content.replaceChildren(h("div", { class: "settings-tools" }, createButton), ...list.nodes);
   };
