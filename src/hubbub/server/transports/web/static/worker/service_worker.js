@@ -6,9 +6,9 @@
 
 const worker = /** @type {any} */ (globalThis);
 const CLIENT_PATH = "/app";
-const ICON = "/static/icons/app-192.png";
-const BADGE = "/static/icons/badge-96.png";
-const FALLBACK = { title: "Hubbub", body: "New message", path: CLIENT_PATH };
+const ICON_PATH = "/static/icons/app-192.png";
+const BADGE_PATH = "/static/icons/badge-96.png";
+const FALLBACK_PAYLOAD = { title: "Hubbub", body: "New message", path: CLIENT_PATH };
 
 worker.addEventListener("install", () => worker.skipWaiting());
 
@@ -23,15 +23,15 @@ worker.addEventListener("notificationclick", event => {
 
 function readPayload(pushData) {
   try {
-    return { ...FALLBACK, ...pushData.json() };
+    return { ...FALLBACK_PAYLOAD, ...pushData.json() };
   } catch {
     // Browsers require a notification for every push message, also for one that cannot be read.
-    return FALLBACK;
+    return FALLBACK_PAYLOAD;
   }
 }
 
 async function showNotification({ title, body, path, channel_id: channelId, message_id: messageId }) {
-  const windows = await listWindows();
+  const windows = await listClientWindows();
   // A page in use shows its own notifications.
   if (windows.some(window => window.focused)) return;
   const shownNotifications = await worker.registration.getNotifications({ tag: channelId ?? "" });
@@ -40,16 +40,18 @@ async function showNotification({ title, body, path, channel_id: channelId, mess
     messageId !== undefined && shownNotifications.some(notification => notification.data?.messageId === messageId);
   await worker.registration.showNotification(title, {
     body,
-    icon: ICON,
-    badge: BADGE,
+    icon: ICON_PATH,
+    badge: BADGE_PATH,
     tag: channelId ?? "",
+    // `renotify` without a tag is a TypeError.
     renotify: channelId !== undefined && !isShown,
     silent: isShown,
     data: { path, channelId, messageId },
   });
 }
 
-async function listWindows() {
+/** Return the windows that show the chat client, the window that was focused last first. */
+async function listClientWindows() {
   const windows = await worker.clients.matchAll({ type: "window", includeUncontrolled: true });
   return windows.filter(window => {
     const { pathname } = new URL(window.url);
@@ -59,8 +61,7 @@ async function listWindows() {
 
 /** Show a path in the window that was used last, or in a new one. */
 async function openPath(path) {
-  // `matchAll` returns the window that was focused last first.
-  const [window] = await listWindows();
+  const [window] = await listClientWindows();
   if (window === undefined) {
     await worker.clients.openWindow(path);
     return;
