@@ -108,7 +108,7 @@ function accentSetting() {
   let accentColor = null;
   const input = h("input", { type: "color", class: "color" });
   const field = formField(t("Color"), input, t("Shown above your profile if you have no banner."));
-  const remove = h(
+  const removeButton = h(
     "button",
     { type: "button", class: "button small quiet", "aria-label": t("Remove color") },
     t("Remove"),
@@ -116,14 +116,14 @@ function accentSetting() {
   const text = h("span", { class: "muted small" });
   const draw = () => {
     input.value = `#${(accentColor ?? DEFAULT_ACCENT_COLOR).toString(16).padStart(6, "0")}`;
-    remove.hidden = accentColor === null;
+    removeButton.hidden = accentColor === null;
     text.textContent = accentColor === null ? t("No color") : input.value;
   };
   input.addEventListener("input", () => {
     accentColor = Number.parseInt(input.value.slice(1), 16);
     draw();
   });
-  remove.addEventListener("click", () => {
+  removeButton.addEventListener("click", () => {
     accentColor = null;
     draw();
     input.focus();
@@ -131,7 +131,7 @@ function accentSetting() {
   });
   const row = h("div", { class: "row" });
   field.node.insertBefore(row, input);
-  row.append(input, text, remove);
+  row.append(input, text, removeButton);
   return {
     node: field.node,
     read: () => accentColor,
@@ -142,7 +142,7 @@ function accentSetting() {
     setError: field.setError,
     setDisabled(disabled) {
       input.disabled = disabled;
-      remove.disabled = disabled;
+      removeButton.disabled = disabled;
     },
   };
 }

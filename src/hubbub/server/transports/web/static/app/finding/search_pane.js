@@ -260,11 +260,11 @@ class SearchPane extends LayoutPart {
   }
 
   async #search(offset = 0) {
-    const current = (this.#requestNumber += 1);
+    const requestNumber = (this.#requestNumber += 1);
     this.options.close();
     try {
       const words = await this.#readField();
-      if (words === null || current !== this.#requestNumber) return;
+      if (words === null || requestNumber !== this.#requestNumber) return;
       if (!words && !this.#filters.length) {
         this.#clearResults();
         this.#showHelp();
@@ -275,10 +275,10 @@ class SearchPane extends LayoutPart {
         ...searchParameters(this.context, this.#filters, words, this.order.value),
         limit: SEARCH_LIMIT_MAX,
       };
-      const page = await this.#request({ ...query, offset }, current);
-      if (page !== null && current === this.#requestNumber) this.#showPage(page, offset);
+      const page = await this.#request({ ...query, offset }, requestNumber);
+      if (page !== null && requestNumber === this.#requestNumber) this.#showPage(page, offset);
     } catch (error) {
-      if (current !== this.#requestNumber) return;
+      if (requestNumber !== this.#requestNumber) return;
       this.#clearResults();
       this.#showRetry(messageErrorText(error), offset);
     }
@@ -288,7 +288,7 @@ class SearchPane extends LayoutPart {
    * Request a page; while the server builds the index, show its progress and try again. Return null if there is still
    * no page.
    */
-  async #request(query, current) {
+  async #request(query, requestNumber) {
     const { api, guildId, channelId } = this.context;
     const search = () =>
       guildId
@@ -296,7 +296,7 @@ class SearchPane extends LayoutPart {
         : api.request("GET", `/channels/${channelId}/messages/search`, { query });
     for (let retries = 0; ; retries += 1) {
       const page = await search();
-      if (page.messages !== undefined || current !== this.#requestNumber) return page;
+      if (page.messages !== undefined || requestNumber !== this.#requestNumber) return page;
       this.#clearResults();
       this.status.textContent = searchPreparationText(page.documents_indexed ?? 0);
       if (retries === INDEXING_RETRIES_MAX) {
@@ -305,7 +305,7 @@ class SearchPane extends LayoutPart {
       }
       const seconds = Math.min(Number(page.retry_after ?? 1) + retries, INDEXING_DELAY_MAX_SECONDS);
       await new Promise(resolve => setTimeout(resolve, seconds * 1000));
-      if (current !== this.#requestNumber) return null;
+      if (requestNumber !== this.#requestNumber) return null;
     }
   }
 

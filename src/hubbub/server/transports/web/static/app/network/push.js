@@ -127,9 +127,9 @@ const findStored = (settings, subscription) =>
   settings.subscriptions.find(({ endpoint }) => endpoint === subscription?.endpoint);
 
 function hasKey(subscription, key) {
-  const current = subscription.options?.applicationServerKey;
-  if (!current) return true;
-  const bytes = new Uint8Array(current);
+  const currentKey = subscription.options?.applicationServerKey;
+  if (!currentKey) return true;
+  const bytes = new Uint8Array(currentKey);
   return bytes.length === key.length && bytes.every((byte, index) => byte === key[index]);
 }
 

@@ -71,15 +71,15 @@ function build(view) {
     runAndReport(async () => {
       const requestNumber = (requestCount += 1),
         before = isFirstPage ? undefined : entries.at(-1)?.id;
-      const found = readEntries(
+      const loadedEntries = readEntries(
         await context.api.request("GET", `/guilds/${guildId}/audit-logs`, {
           query: { ...filters, before, limit: PAGE_SIZE },
         }),
       );
       // A newer request replaced this one.
       if (requestNumber !== requestCount) return;
-      entries = isFirstPage ? found : [...entries, ...found];
-      moreButton.hidden = found.length < PAGE_SIZE;
+      entries = isFirstPage ? loadedEntries : [...entries, ...loadedEntries];
+      moreButton.hidden = loadedEntries.length < PAGE_SIZE;
       draw();
     });
   const setFilter = (name, value) => {
@@ -97,12 +97,12 @@ function build(view) {
   const fetchNewest = () =>
     runAndReport(async () => {
       const requestNumber = requestCount;
-      const found = readEntries(
+      const loadedEntries = readEntries(
         await context.api.request("GET", `/guilds/${guildId}/audit-logs`, { query: { ...filters, limit: PAGE_SIZE } }),
       );
       if (requestNumber !== requestCount) return;
       const known = new Set(entries.map(entry => entry.id));
-      entries = [...found.filter(entry => !known.has(entry.id)), ...entries];
+      entries = [...loadedEntries.filter(entry => !known.has(entry.id)), ...entries];
       draw();
     });
   fetchPage(true);

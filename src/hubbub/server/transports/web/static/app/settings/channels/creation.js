@@ -82,12 +82,12 @@ function privateOverwrites({ state }, guild, inherited, targets) {
   // Without this, creators who are not administrators would not see their own channel.
   if (!state.canInGuild(guild.id, Permissions.ADMINISTRATOR)) allowed.add(state.me.id);
   for (const id of allowed) {
-    const current = overwrites.find(overwrite => overwrite.id === id);
+    const currentOverwrite = overwrites.find(overwrite => overwrite.id === id);
     overwrites = withOverwrite(overwrites, {
       id,
       type: guild.roles.some(role => role.id === id) ? OverwriteType.ROLE : OverwriteType.MEMBER,
-      allow: BigInt(current?.allow ?? 0) | Permissions.VIEW_CHANNEL,
-      deny: BigInt(current?.deny ?? 0) & ~Permissions.VIEW_CHANNEL,
+      allow: BigInt(currentOverwrite?.allow ?? 0) | Permissions.VIEW_CHANNEL,
+      deny: BigInt(currentOverwrite?.deny ?? 0) & ~Permissions.VIEW_CHANNEL,
     });
   }
   return overwrites;

@@ -98,9 +98,9 @@ export function withOverwrite(overwrites, { id, type, allow, deny }) {
  * neither allows nor denies it.
  */
 export function withPrivacy(overwrites, guildId, isPrivate) {
-  const everyone = overwrites.find(overwrite => overwrite.id === guildId);
-  const allow = BigInt(everyone?.allow ?? 0) & ~Permissions.VIEW_CHANNEL,
-    deny = BigInt(everyone?.deny ?? 0) & ~Permissions.VIEW_CHANNEL;
+  const everyoneOverwrite = overwrites.find(overwrite => overwrite.id === guildId);
+  const allow = BigInt(everyoneOverwrite?.allow ?? 0) & ~Permissions.VIEW_CHANNEL,
+    deny = BigInt(everyoneOverwrite?.deny ?? 0) & ~Permissions.VIEW_CHANNEL;
   return withOverwrite(overwrites, {
     id: guildId,
     type: OverwriteType.ROLE,
@@ -233,10 +233,10 @@ export function overwritesSetting(view, findChannel) {
     return row.node;
   }, overwritableBits(type));
   /** Return the overwrite of the target that is shown, or an empty one of @everyone. */
-  const current = () =>
+  const shownOverwrite = () =>
     value.find(({ id }) => id === targetId) ?? { id: guildId, type: OverwriteType.ROLE, allow: "0", deny: "0" };
   const choose = (bit, state) => {
-    const { id, type: targetType, allow, deny } = current();
+    const { id, type: targetType, allow, deny } = shownOverwrite();
     set(
       withOverwrite(value, {
         id,
@@ -294,13 +294,13 @@ export function overwritesSetting(view, findChannel) {
     if (channel === undefined) return;
     const access = view.access,
       denialReason = access.channelDenialReason(Permissions.MANAGE_ROLES, channel.id);
-    const everyone = value.find(({ id }) => id === guildId);
-    privacy.write(Boolean(BigInt(everyone?.deny ?? 0) & Permissions.VIEW_CHANNEL));
+    const everyoneOverwrite = value.find(({ id }) => id === guildId);
+    privacy.write(Boolean(BigInt(everyoneOverwrite?.deny ?? 0) & Permissions.VIEW_CHANNEL));
     privacy.setDisabled(bitDenialReason(access, channel, Permissions.VIEW_CHANNEL) !== null);
     addPicker.button.disabled = denialReason !== null;
     drawSync(channel, denialReason);
     drawTargets(denialReason);
-    const { allow, deny } = current();
+    const { allow, deny } = shownOverwrite();
     for (const [bit, row] of rows)
       row.show(
         BigInt(allow) & bit ? "allow" : BigInt(deny) & bit ? "deny" : "neutral",

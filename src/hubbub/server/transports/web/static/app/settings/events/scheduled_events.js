@@ -261,9 +261,9 @@ function openEvent(view, event, goBack) {
   };
   const reload = () =>
     runAndReport(async () => {
-      const found = await context.api.request("GET", eventsPath(view));
+      const events = await context.api.request("GET", eventsPath(view));
       if (!notice.isConnected || isEndedHere) return;
-      const changed = found.find(({ id }) => id === event.id);
+      const changed = events.find(({ id }) => id === event.id);
       if (changed === undefined) {
         goBack(event.id);
         showNotice(t("{name} was ended or deleted by someone else.", { name: current.name }));

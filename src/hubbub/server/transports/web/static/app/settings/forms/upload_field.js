@@ -111,17 +111,21 @@ export function imageSetting(label, { hint, preview, imageClass }) {
     input,
     [hint, t("At most {size}.", { size: formatByteLimit(IMAGE_BYTES_MAX) })].filter(Boolean).join(" "),
   );
-  const change = h(
+  const changeButton = h(
     "button",
     { type: "button", class: "button small quiet", onclick: () => input.click() },
     t("Upload"),
   );
-  const remove = h("button", { type: "button", class: "button small quiet", onclick: () => set(null) }, t("Remove"));
+  const removeButton = h(
+    "button",
+    { type: "button", class: "button small quiet", onclick: () => set(null) },
+    t("Remove"),
+  );
   input.tabIndex = -1;
-  change.setAttribute("aria-label", t("Upload {label}", { label: labelInSentence(label) }));
-  remove.setAttribute("aria-label", t("Remove {name}", { name: labelInSentence(label) }));
+  changeButton.setAttribute("aria-label", t("Upload {label}", { label: labelInSentence(label) }));
+  removeButton.setAttribute("aria-label", t("Remove {name}", { name: labelInSentence(label) }));
   const draw = () => {
-    remove.hidden = value === null;
+    removeButton.hidden = value === null;
     setChildren(
       previewBox,
       value?.startsWith("data:") ? h("img", { src: value, alt: "", class: imageClass }) : preview(value),
@@ -140,7 +144,7 @@ export function imageSetting(label, { hint, preview, imageClass }) {
     if (error === null) set(await readDataUrl(file));
     input.value = "";
   });
-  field.node.insertBefore(h("div", { class: "image-field" }, previewBox, change, remove), input);
+  field.node.insertBefore(h("div", { class: "image-field" }, previewBox, changeButton, removeButton), input);
   draw();
   return {
     node: field.node,
@@ -151,7 +155,7 @@ export function imageSetting(label, { hint, preview, imageClass }) {
     },
     setError: field.setError,
     setDisabled(disabled) {
-      for (const control of [input, change, remove]) control.disabled = disabled;
+      for (const control of [input, changeButton, removeButton]) control.disabled = disabled;
     },
   };
 }

@@ -24,8 +24,8 @@ export const JOIN_REQUESTS_SCREEN = { id: "join-requests", label: t("Join reques
 
 /** Return why the user cannot review requests, or null. */
 function reviewDenialReason({ access, guild }) {
-  const missing = access.findDenialReason(Permissions.KICK_MEMBERS);
-  if (missing !== null) return t("You cannot see the requests. {reason}", { reason: missing });
+  const denialReason = access.findDenialReason(Permissions.KICK_MEMBERS);
+  if (denialReason !== null) return t("You cannot see the requests. {reason}", { reason: denialReason });
   const features = guild.features ?? [];
   return features.includes("MEMBER_VERIFICATION_GATE_ENABLED") &&
     features.includes("MEMBER_VERIFICATION_MANUAL_APPROVAL")

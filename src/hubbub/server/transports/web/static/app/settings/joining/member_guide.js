@@ -32,15 +32,15 @@ const EMPTY_GUIDE = { enabled: false, new_member_actions: [], resource_channels:
 function build(view) {
   const { context, guildId } = view;
   const path = `/guilds/${guildId}/new-member-welcome`;
-  let stored = EMPTY_GUIDE;
+  let storedGuide = EMPTY_GUIDE;
   return loadAndShowForm(view, MEMBER_GUIDE_SCREEN, {
     viewDenialReason: () => null,
     changeDenialReason: () => view.access.findDenialReason(Permissions.MANAGE_GUILD),
     load: async () => (await context.api.request("GET", path)) ?? EMPTY_GUIDE,
     // The request replaces the guide as a whole.
-    save: changes => context.api.request("PUT", path, { json: guideBody({ ...stored, ...changes }) }),
+    save: changes => context.api.request("PUT", path, { json: guideBody({ ...storedGuide, ...changes }) }),
     onValues: values => {
-      stored = values;
+      storedGuide = values;
     },
     createFields: () => ({
       enabled: switchSetting(t("Show the guide"), { hint: t("New members find it in their list of channels.") }),
