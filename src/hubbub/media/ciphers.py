@@ -25,7 +25,7 @@ else:
 TAG_BYTES: Final = 16
 """Length in bytes of the authentication tag, in every mode."""
 NONCE_BYTES: Final = 4
-"""Length in bytes of the nonce at the end of a packet, in all modes except `xsalsa20_poly1305` and its `_suffix` mode."""
+"""Length in bytes of the nonce at the end of a packet, in all modes except xsalsa20_poly1305 and xsalsa20_poly1305_suffix."""
 SERVER_FIRST_NUMBER: Final = 1 << 31
 """Start of the upper half of the packet numbers, which the server uses; clients use the lower half (decisions/0070)."""
 _PACKET_COUNT_MASK: Final = SERVER_FIRST_NUMBER - 1
@@ -51,7 +51,7 @@ class Cipher(ABC):
     has_rtpsize_header: ClassVar[bool] = True
     """Whether the unencrypted header is as long as `rtp.header_length` returns, or only the fixed twelve bytes.
 
-    It is true in the modes with `rtpsize` in their name. The body of a header extension is encrypted in every mode."""
+    It is true in the modes whose name ends with "_rtpsize". The body of a header extension is encrypted in every mode."""
     packet_number_bits: ClassVar[int] = 32
     """Width in bits of the packet number for replay protection."""
     can_encrypt_control: ClassVar[bool] = True
