@@ -159,7 +159,7 @@ class SqliteDatabase(Database):
         if not self._is_open or self._write_queue.qsize() + len(self._quick_units) >= self._queued_units_max:
             raise self._unavailable()
         future = self._loop.create_future()
-        unit = Unit(work, future, can_write=True)
+        unit = (work, future, True)
         if not quick:
             self._submit(unit)
         else:
@@ -235,9 +235,9 @@ class SqliteDatabase(Database):
             raise self._unavailable()
         future = self._loop.create_future()
         if self._path is None:
-            self._submit(Unit(work, future, can_write=False))
+            self._submit((work, future, False))
         else:
-            self._read_queue.put(Unit(work, future, can_write=False))
+            self._read_queue.put((work, future, False))
         self._queued_read_count += 1
         if self._queued_read_count > 1 and self._watchdog is None:
             self._watchdog = self._loop.call_later(LONG_READ_SECONDS, self._watch_reads)
@@ -365,7 +365,7 @@ class SqliteDatabase(Database):
                 if not self._write_queue.qsize():
                     return None
                 entry = self._write_queue.get_nowait()
-            return entry if isinstance(entry, Unit) else None
+            return entry if isinstance(entry, tuple) else None
 
         try:
             self._cursor.execute("BEGIN IMMEDIATE")

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any
 
 from hubbub.server.core.commit_delivery import FinishedUnit
 from hubbub.server.core.store import Tx
@@ -26,13 +26,10 @@ class ExclusiveTask:
         self.future = future
 
 
-class Unit(NamedTuple):
-    """A unit of work."""
+Unit = tuple[Callable[[Tx], Any], "asyncio.Future[Any]", bool]
+"""A unit of work: the function, the future that waits for its result, and whether it may write.
 
-    work: Callable[[Tx], Any]
-    future: "asyncio.Future[Any]"
-    """Future that is resolved with the result."""
-    can_write: bool
+A named tuple would take ten times as long to create, for every unit."""
 
 
 @dataclass(slots=True)
