@@ -10,6 +10,7 @@ class UserSuspended(msgspec.Struct, frozen=True, kw_only=True):
 
     user_id: UserId
     reason: str | None
+    """Reason that the operator gave, or None."""
     ends_ms: int | None
     """End of the suspension in Unix milliseconds; None if it does not end by itself."""
 
