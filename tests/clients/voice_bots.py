@@ -5,6 +5,8 @@ input is a JSON object with the keys `bot_index`, `step` and `args`; its result 
 """
 
 import asyncio
+import base64
+import itertools
 import json
 import logging
 import struct
@@ -23,6 +25,21 @@ OPUS_PAYLOAD_TYPE = 0x78
 """The second byte of RTP packets with audio."""
 SILENCE = b"\xf8\xff\xfe"
 """A frame of silence in Opus."""
+
+
+class FrameSource(discord.AudioSource):
+    """A source that plays Opus frames over and over."""
+
+    def __init__(self, frames: list[bytes]) -> None:
+        self._frames = itertools.cycle(frames)
+
+    def is_opus(self) -> bool:
+        """Return True, because the library need not encode the frames."""
+        return True
+
+    def read(self) -> bytes:
+        """Return the next frame of 20 ms."""
+        return next(self._frames)
 
 
 class Bot(discord.Client):
@@ -83,24 +100,40 @@ class Bot(discord.Client):
             while len(frames) < count:
                 while self.packets:
                     if (frame := self._decrypt(self.packets.pop(0), user_id)) is not None:
-                        frames.append(frame)
+                        frames.append(frame.decode())
                 await asyncio.sleep(FRAME_SECONDS)
         return frames
 
-    def _decrypt(self, packet: bytes, user_id: int) -> str | None:
-        """Decrypt an audio packet of another user; return None for any other packet."""
-        if (
-            len(packet) < 16
-            or packet[1] != OPUS_PAYLOAD_TYPE
-            or struct.unpack_from(">I", packet, 8)[0] == self.voice.ssrc
-        ):
+    async def do_play(self, frames: list[str]) -> None:
+        """Play Opus frames, encoded with base64, over and over until the bot leaves."""
+        self.voice.play(FrameSource([base64.b64decode(frame) for frame in frames]))
+
+    async def do_receive_audio(self, user_id: int, ssrc: int, count: int) -> list[str]:
+        """Wait for this many new Opus frames of a user; return them, encoded with base64."""
+        self.packets.clear()
+        frames: list[str] = []
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            while len(frames) < count:
+                while self.packets:
+                    packet = self.packets.pop(0)
+                    if (frame := self._decrypt(packet, user_id, ssrc)) is not None:
+                        frames.append(base64.b64encode(frame).decode())
+                await asyncio.sleep(FRAME_SECONDS)
+        return frames
+
+    def _decrypt(self, packet: bytes, user_id: int, ssrc: int | None = None) -> bytes | None:
+        """Decrypt an audio packet of another user, who sends with `ssrc` if it is given; return None for any other packet."""
+        if len(packet) < 16 or packet[1] != OPUS_PAYLOAD_TYPE:
+            return None
+        packet_ssrc = struct.unpack_from(">I", packet, 8)[0]
+        if packet_ssrc == self.voice.ssrc or ssrc not in (None, packet_ssrc):
             return None
         frame = nacl.bindings.crypto_aead_xchacha20poly1305_ietf_decrypt(
             packet[12:-4], packet[:12], packet[-4:] + bytes(20), bytes(self.voice.secret_key)
         )
         audio = bytes(self.voice._connection.dave_session.decrypt(user_id, davey.MediaType.audio, frame))
         # Libraries send frames of silence at the end of a source.
-        return None if audio == SILENCE else audio.decode()
+        return None if audio == SILENCE else audio
 
     async def do_leave(self) -> None:
         await self.voice.disconnect()

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hubbub.protocol.enums import ChannelType
+from tests.server.voice.caller import Caller
 from tests.web.chat import ChatPlatform, ChatWindow
+from tests.web.native_members import NativeMember
 from tests.web.test_chat_modules import modules_url
 from tests.world import Actor, Guild
 
@@ -174,7 +176,9 @@ FIRST_HERTZ, HERTZ_STEP = 440, 220
 
 @dataclass
 class OpenCall:
-    """Windows of users in the call of one channel, each with a tone of its own as microphone if `has_tones` is set."""
+    """Windows of users and native clients in the call of one channel, each with a tone of its own as microphone.
+
+    Windows have the fake microphones of the browser instead if `has_tones` is not set."""
 
     platform: ChatPlatform
     guild: Guild
@@ -183,6 +187,12 @@ class OpenCall:
     stack: AsyncExitStack
     has_tones: bool = True
     windows: list[ChatWindow] = field(default_factory=list)
+    natives: list[NativeMember] = field(default_factory=list)
+
+    @property
+    def member_ids(self) -> set[int]:
+        """The IDs of the users in the call."""
+        return {window.user.id for window in self.windows} | {native.id for native in self.natives}
 
     @property
     def path(self) -> str:
@@ -213,9 +223,25 @@ class OpenCall:
         await self.wait_connected()
         return window
 
+    async def add_native(self) -> NativeMember:
+        """Add a member of the guild to the call with a native client, which sends a tone."""
+        hertz = FIRST_HERTZ + HERTZ_STEP * (len(self.users) + len(self.natives))
+        session = await (await self.guild.member()).connect()
+        return await self.connect_native(Caller(self.platform.world, session, self.guild), hertz)
+
+    async def connect_native(self, caller: Caller, hertz: int) -> NativeMember:
+        """Join the call with a native client, and wait until all members share one group."""
+        native = NativeMember(caller, self.channel_id, hertz)
+        await native.join_and_connect()
+        self.natives.append(native)
+        self.stack.push_async_callback(native.close)
+        native.start_media()
+        await self.wait_connected()
+        return native
+
     async def wait_connected(self) -> None:
-        """Wait until several windows share one group, and their calls have the same privacy code."""
-        if len(self.windows) < 2:
+        """Wait until several members share one group, and their calls have the same privacy code."""
+        if len(self.member_ids) < 2:
             return
         codes: set[str] = set()
         # A member that left and joined again is in the old group of the others until they enter the new one.
@@ -223,8 +249,11 @@ class OpenCall:
             while len(codes) != 1:
                 codes = set()
                 for window in self.windows:
-                    other_user_ids = [other.user.id for other in self.windows if other is not window]
-                    codes.add((await wait_call(window, *other_user_ids))["privacyCode"])
+                    call = await wait_call(window, *(self.member_ids - {window.user.id}))
+                    codes.add(call["privacyCode"].replace(" ", ""))
+                for native in self.natives:
+                    await native.wait_until(lambda native=native: native.group_ids == self.member_ids)
+                    codes.add(native.code)
 
     async def leave(self, window: ChatWindow) -> None:
         """Leave with one window, and wait until the others continue without it."""

@@ -13,6 +13,7 @@ import pytest
 import pytest_asyncio
 
 from hubbub.server.app import App
+from hubbub.server.commands import certificates
 from hubbub.server.control import ControlApi
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config, VoiceConfig
@@ -119,6 +120,19 @@ async def call_platform(open_page: OpenPage) -> "AsyncIterator[ChatPlatform]":
     if not HAS_CALL_FILES:
         pytest.skip(MISSING_REASON)
     async with run_platform(open_page, small_config(voice=VoiceConfig(endpoint="voice.test:443"))) as platform:
+        yield platform
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def certified_call_platform(open_page: OpenPage, tmp_path: Path) -> "AsyncIterator[ChatPlatform]":
+    """A platform whose voice server has a certificate that games and bots verify, and a browser that can join calls."""
+    if not HAS_CALL_FILES:
+        pytest.skip(MISSING_REASON)
+    issued = certificates.issue(tmp_path / "voice", [])
+    voice = VoiceConfig(
+        certificate_file=str(issued.certificate), key_file=str(issued.key), ca_file=str(issued.authority)
+    )
+    async with run_platform(open_page, small_config(voice=voice)) as platform:
         yield platform
 
 

@@ -16,17 +16,29 @@ pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 async def create_linked_channel(platform: ChatPlatform, **lobby: Any) -> tuple[Guild, Player, int]:
     """Create a guild whose #general is linked to a lobby of Puddle; return the guild, a player in the lobby, and its ID."""
+    guild, (mary,), lobby_id = await create_lobby_with_players(platform, "mary", **lobby)
+    return guild, mary, lobby_id
+
+
+async def create_lobby_with_players(
+    platform: ChatPlatform, *names: str, **lobby: Any
+) -> tuple[Guild, list[Player], int]:
+    """Create a guild whose #general is linked to a lobby of Puddle; return the guild, the players in the lobby, and its ID."""
     world = platform.world
     game = await create_game(world)
-    mary, nora = await create_player(world, game, "mary"), await world.user("nora")
+    players = [await create_player(world, game, name) for name in names]
+    nora = await world.user("nora")
     guild = await world.guild(nora)
     nora_in_game = await world.bearer(nora, game.id, "openid sdk.social_layer")
-    members = [{"id": str(nora.id), "flags": LobbyMemberFlags.CAN_LINK_LOBBY}, {"id": str(mary.id)}]
+    members = [
+        {"id": str(nora.id), "flags": LobbyMemberFlags.CAN_LINK_LOBBY},
+        *({"id": str(player.id)} for player in players),
+    ]
     assert game.bot is not None
     lobby_id = (await game.bot.post("/lobbies", json={"members": members, **lobby})).ok()["id"]
     link = {"channel_id": str(guild.general)}
     (await nora_in_game.patch(f"/lobbies/{lobby_id}/channel-linking", json=link)).ok()
-    return guild, mary, int(lobby_id)
+    return guild, players, int(lobby_id)
 
 
 @pytest.mark.parametrize("width", [1280, 390])

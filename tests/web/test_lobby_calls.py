@@ -2,41 +2,22 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from hubbub.protocol.enums import ChannelType
-from hubbub.server.commands import certificates
-from hubbub.server.core.config import VoiceConfig
-from tests.sdk.audio import AudioRecorder, Tone
+from hubbub.sdk import CallStatus
+from tests.sdk.audio import AudioRecorder, CallParticipant, Tone, wait_for_mutual_audio
 from tests.sdk.players import Player
-from tests.third_party_files import HAS_CALL_FILES, MISSING_REASON
 from tests.web.calls import call_button, inspect_call, tone_microphone_script, wait_call, wait_tone
 from tests.web.chat import ChatPlatform, general_path
-from tests.web.conftest import OpenPage, run_platform
 from tests.web.settings import accessibility_problems
-from tests.web.test_chat_linked_channels import create_linked_channel
-from tests.world import small_config
+from tests.web.test_chat_linked_channels import create_linked_channel, create_lobby_with_players
 
 expect = pytest.importorskip("playwright.async_api").expect
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 PAGE_HERTZ, GAME_HERTZ = 440, 1000
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def call_platform(open_page: OpenPage, tmp_path: Path) -> AsyncIterator[ChatPlatform]:
-    """A platform whose voice server has a certificate that games verify."""
-    if not HAS_CALL_FILES:
-        pytest.skip(MISSING_REASON)
-    issued = certificates.issue(tmp_path / "voice", [])
-    voice = VoiceConfig(
-        certificate_file=str(issued.certificate), key_file=str(issued.key), ca_file=str(issued.authority)
-    )
-    async with run_platform(open_page, small_config(voice=voice)) as platform:
-        yield platform
 
 
 @asynccontextmanager
@@ -53,12 +34,14 @@ async def call_in_game(player: Player, lobby_id: int) -> AsyncIterator[AudioReco
 
 @pytest.mark.parametrize("width", [1440, 390])
 async def test_a_player_joins_the_call_of_a_lobby_in_the_linked_channel(
-    call_platform: ChatPlatform, width: int
+    certified_call_platform: ChatPlatform, width: int
 ) -> None:
-    guild, mary, lobby_id = await create_linked_channel(call_platform)
+    guild, mary, lobby_id = await create_linked_channel(certified_call_platform)
     nora = guild.owner
     script = tone_microphone_script(PAGE_HERTZ)
-    async with call_platform.open_window(nora, general_path(guild), init_script=script, width=width) as window:
+    async with certified_call_platform.open_window(
+        nora, general_path(guild), init_script=script, width=width
+    ) as window:
         view = window.page.locator("hubbub-call-view")
         await expect(view).to_be_hidden()
         async with call_in_game(mary, lobby_id) as recorder:
@@ -80,12 +63,12 @@ async def test_a_player_joins_the_call_of_a_lobby_in_the_linked_channel(
     await mary.client.close()
 
 
-async def test_a_player_starts_the_call_and_changes_to_a_voice_channel(call_platform: ChatPlatform) -> None:
-    guild, mary, lobby_id = await create_linked_channel(call_platform)
+async def test_a_player_starts_the_call_and_changes_to_a_voice_channel(certified_call_platform: ChatPlatform) -> None:
+    guild, mary, lobby_id = await create_linked_channel(certified_call_platform)
     await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
     changes = mary.record_event("voice_participant_changed")
     script = tone_microphone_script(PAGE_HERTZ)
-    async with call_platform.open_window(guild.owner, general_path(guild), init_script=script) as window:
+    async with certified_call_platform.open_window(guild.owner, general_path(guild), init_script=script) as window:
         page = window.page
         await page.get_by_role("button", name="Start or join the call of the game").click()
         assert await changes.next() == (lobby_id, guild.owner.id, True)
@@ -101,11 +84,11 @@ async def test_a_player_starts_the_call_and_changes_to_a_voice_channel(call_plat
     await mary.client.close()
 
 
-async def test_guild_members_without_a_place_in_the_lobby_see_no_call(call_platform: ChatPlatform) -> None:
-    guild, mary, lobby_id = await create_linked_channel(call_platform)
+async def test_guild_members_without_a_place_in_the_lobby_see_no_call(certified_call_platform: ChatPlatform) -> None:
+    guild, mary, lobby_id = await create_linked_channel(certified_call_platform)
     member = await guild.member()
     async with (
-        call_platform.open_window(member, general_path(guild)) as window,
+        certified_call_platform.open_window(member, general_path(guild)) as window,
         call_in_game(mary, lobby_id),
     ):
         await window.send("hello")
@@ -115,13 +98,13 @@ async def test_guild_members_without_a_place_in_the_lobby_see_no_call(call_platf
 
 
 async def test_the_call_of_a_lobby_without_a_channel_is_joined_from_the_conversations(
-    call_platform: ChatPlatform,
+    certified_call_platform: ChatPlatform,
 ) -> None:
-    guild, mary, lobby_id = await create_linked_channel(call_platform)
+    guild, mary, lobby_id = await create_linked_channel(certified_call_platform)
     (await guild.owner.delete(f"/channels/{guild.general}/linked-lobby")).ok()
     script = tone_microphone_script(PAGE_HERTZ)
     async with (
-        call_platform.open_window(guild.owner, "/app", init_script=script) as window,
+        certified_call_platform.open_window(guild.owner, "/app", init_script=script) as window,
         call_in_game(mary, lobby_id) as recorder,
     ):
         button = window.page.locator(".side").get_by_role("button", name="Call in Puddle")
@@ -134,3 +117,29 @@ async def test_the_call_of_a_lobby_without_a_channel_is_joined_from_the_conversa
         await bar.get_by_role("button", name="Leave voice").click()
         await expect(button).to_be_enabled()
     await mary.client.close()
+
+
+async def test_a_page_and_five_players_hear_each_other(certified_call_platform: ChatPlatform) -> None:
+    names = ("mary", "ann", "zoe", "eve", "ida")
+    guild, players, lobby_id = await create_lobby_with_players(certified_call_platform, *names)
+    nora = guild.owner
+    script = tone_microphone_script(PAGE_HERTZ)
+    async with certified_call_platform.open_window(nora, general_path(guild), init_script=script) as window:
+        participants = [
+            CallParticipant(player, lobby_id, GAME_HERTZ + 200 * number) for number, player in enumerate(players)
+        ]
+        for participant in participants:
+            await participant.wait_for_status(CallStatus.CONNECTED)
+        await window.page.locator("hubbub-call-view").get_by_role("button", name="Join", exact=True).click()
+        before = await wait_call(window, *(participant.id for participant in participants))
+        for participant in participants:
+            await wait_tone(window, participant.id, int(participant.tone.hertz))
+            await participant.recorder.wait_for_tone(nora.id, PAGE_HERTZ)
+        await wait_for_mutual_audio(*participants)
+        after = await inspect_call(window)
+        assert after is not None
+        assert after["frames"]["failed"] == before["frames"]["failed"]
+        for player in players:
+            await player.client.end_call(lobby_id)
+    for player in players:
+        await player.client.close()

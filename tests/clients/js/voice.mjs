@@ -8,6 +8,7 @@ const FRAME_MS = 20;
 let connection;
 // Decrypted frames by the ID of the user who sent them.
 const framesByUser = new Map();
+let playTimer;
 
 export const voiceSteps = {
   // Join a voice channel and stay there.
@@ -23,10 +24,21 @@ export const voiceSteps = {
     await entersState(connection, VoiceConnectionStatus.Ready, TIMEOUT_MS);
   },
 
-  // Store the decrypted frames of a user from now on.
-  recordFrames(client, { user }) {
+  // Store the decrypted frames of a user from now on, as text of an encoding.
+  recordFrames(client, { user, encoding = "utf8" }) {
     framesByUser.set(user, []);
-    connection.receiver.subscribe(user).on("data", frame => framesByUser.get(user).push(frame.toString()));
+    connection.receiver.subscribe(user).on("data", frame => framesByUser.get(user).push(frame.toString(encoding)));
+  },
+
+  // Play Opus frames, encoded with base64, over and over until the bot leaves.
+  playFrames(client, { frames }) {
+    connection.setSpeaking(true);
+    let count = 0;
+    const startedAt = Date.now();
+    playTimer = setInterval(() => {
+      while (count * FRAME_MS < Date.now() - startedAt)
+        connection.playOpusPacket(Buffer.from(frames[count++ % frames.length], "base64"));
+    }, FRAME_MS);
   },
 
   async sendFrames(client, { count }) {
@@ -50,6 +62,7 @@ export const voiceSteps = {
   verificationCode: () => connection.voicePrivacyCode ?? null,
 
   leaveCall() {
+    clearInterval(playTimer);
     connection.destroy();
   },
 };
