@@ -1,10 +1,15 @@
-"""A UDP proxy between a page and the voice server that loses packets, and the script that makes the page use it."""
+"""A UDP proxy between a page and the voice server, and the script that makes the page use it.
+
+The proxy can lose, delay and reorder packets, and limit their bitrate."""
 
 import asyncio
 import random
+from collections.abc import Callable
 from typing import Any
 
 SEED = 7
+QUEUE_SECONDS_MAX = 0.2
+"""Longest time in seconds that a packet waits for a limited bitrate; other packets are dropped, as by a router."""
 
 
 class _Upstream(asyncio.DatagramProtocol):
@@ -16,18 +21,28 @@ class _Upstream(asyncio.DatagramProtocol):
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
         """Forward a datagram of the server to the page."""
-        if self._network.decide_to_forward():
-            self._network.transport.sendto(data, self._client)
+        self._network.forward("down", data, lambda: self._network.transport.sendto(data, self._client))
 
 
 class LossyNetwork(asyncio.DatagramProtocol):
-    """A proxy of the voice server's UDP port. `loss` is the share of datagrams that it drops, from 0 to 1."""
+    """A proxy of the voice server's UDP port."""
 
     transport: asyncio.DatagramTransport
 
     def __init__(self, server_port: int) -> None:
         self.loss = 0.0
+        """Share of datagrams that are dropped at random, from 0 to 1."""
+        self.jitter_seconds = 0.0
+        """Longest random delay of a datagram; datagrams with a short delay overtake others."""
+        self.bits_per_second: int | None = None
+        """Bitrate of each direction; None is unlimited."""
         self.dropped_count = 0
+        self.overtaken_count = 0
+        """Number of datagrams that were delivered after a later one of the same direction."""
+        self._idle_at = {"up": 0.0, "down": 0.0}
+        """Event loop time at which the limited link has sent all its datagrams, by direction."""
+        self._sent_number = {"up": 0, "down": 0}
+        self._delivered_number = {"up": 0, "down": 0}
         self._server = ("127.0.0.1", server_port)
         self._upstreams: dict[Any, asyncio.Task[asyncio.DatagramTransport]] = {}
         self._random = random.Random(SEED)
@@ -64,24 +79,48 @@ window.WebSocket = class extends WebSocket {
 };
 """.replace("PORT", str(self.port))
 
-    def decide_to_forward(self) -> bool:
-        """Return at random whether the next datagram is forwarded, and count it if it is dropped."""
-        is_lost = self._random.random() < self.loss
-        self.dropped_count += is_lost
-        return not is_lost
+    def forward(self, direction: str, data: bytes, send: Callable[[], None]) -> None:
+        """Call `send` after the delay of a datagram, or drop the datagram."""
+        loop = asyncio.get_running_loop()
+        delay = self._random.uniform(0, self.jitter_seconds)
+        if self.bits_per_second is not None:
+            started_at = max(self._idle_at[direction], loop.time())
+            if started_at - loop.time() > QUEUE_SECONDS_MAX:
+                self.dropped_count += 1
+                return
+            self._idle_at[direction] = started_at + 8 * len(data) / self.bits_per_second
+            delay += self._idle_at[direction] - loop.time()
+        if self._random.random() < self.loss:
+            self.dropped_count += 1
+            return
+        self._sent_number[direction] += 1
+        number = self._sent_number[direction]
+
+        def deliver() -> None:
+            if self.transport.is_closing():
+                return
+            self.overtaken_count += number < self._delivered_number[direction]
+            self._delivered_number[direction] = max(number, self._delivered_number[direction])
+            send()
+
+        if delay > 0:
+            loop.call_later(delay, deliver)
+        else:
+            deliver()
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
         """Forward a datagram of the page to the server."""
-        if not self.decide_to_forward():
-            return
-        if addr not in self._upstreams:
-            self._upstreams[addr] = asyncio.create_task(self._open_upstream(addr))
+        self.forward("up", data, lambda: self._send_upstream(data, addr))
+
+    def _send_upstream(self, data: bytes, client: Any) -> None:
+        if client not in self._upstreams:
+            self._upstreams[client] = asyncio.create_task(self._open_upstream(client))
 
         def send(open_task: asyncio.Task[asyncio.DatagramTransport]) -> None:
             if not open_task.cancelled():
                 open_task.result().sendto(data)
 
-        self._upstreams[addr].add_done_callback(send)
+        self._upstreams[client].add_done_callback(send)
 
     async def _open_upstream(self, client: Any) -> asyncio.DatagramTransport:
         loop = asyncio.get_running_loop()

@@ -1,14 +1,18 @@
-"""Calls in the chat client over a bad network: lost packets, and an interrupted media connection."""
+"""Calls in the chat client over a bad network: lost, delayed and reordered packets, little bandwidth, and interruptions."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
-from tests.web.calls import OpenCall, call_button, inspect_call, open_call, wait_tone, wait_video
-from tests.web.chat import ChatPlatform
+from tests.time_bounds import time_bound
+from tests.web.calls import TIMEOUT_SECONDS, OpenCall, call_button, inspect_call, open_call, wait_tone, wait_video
+from tests.web.chat import ChatPlatform, ChatWindow
 from tests.web.lossy_network import LossyNetwork
+from tests.web.test_chat_modules import modules_url
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(600)]
 
@@ -52,5 +56,104 @@ async def test_a_call_continues_after_an_interruption_that_the_client_reports(ca
         await tom.page.get_by_text("The connection was lost. Reconnecting…").wait_for()
         network.loss = 0.0
         await call.wait_connected()
+        await wait_tone(tom, nora.user.id, call.hertz(nora))
+        await wait_tone(nora, tom.user.id, call.hertz(tom))
+
+
+async def test_audio_continues_while_packets_are_delayed_and_reordered(call_platform: ChatPlatform) -> None:
+    async with open_call_with_loss(call_platform) as (call, network):
+        nora, tom = call.windows
+        network.jitter_seconds = 0.05
+        await wait_tone(nora, tom.user.id, call.hertz(tom))
+        await wait_tone(tom, nora.user.id, call.hertz(nora))
+        overtaken_before = network.overtaken_count
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            while network.overtaken_count < overtaken_before + 100:
+                await asyncio.sleep(0.1)
+        for window, other in ((nora, tom), (tom, nora)):
+            await wait_tone(window, other.user.id, call.hertz(other))
+            state = await inspect_call(window)
+            assert state is not None
+            assert (state["state"], state["frames"]["failed"]) == ("connected", 0)
+
+
+READ_VIDEO_BITRATE = """async folder => {
+  const { getCalls } = await import(`${folder}/voice/calls.js`);
+  const { call } = getCalls(document.querySelector("hubbub-sidebar").context);
+  const { report } = await call.statistics();
+  return report.find(({ type, kind }) => type === "outbound-rtp" && kind === "video")?.targetBitrate ?? 0;
+}"""
+"""A JavaScript function that returns the bits per second that the encoder of the page's video aims at."""
+
+
+async def wait_video_bitrate(window: ChatWindow, accepts: Any) -> None:
+    """Wait until the bitrate of the window's video is accepted."""
+    bitrate = 0.0
+    try:
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            while not accepts(bitrate):
+                await asyncio.sleep(0.1)
+                bitrate = await window.page.evaluate(READ_VIDEO_BITRATE, modules_url())
+    except TimeoutError:
+        raise AssertionError(f"{bitrate} bits per second") from None
+
+
+FAST_BITRATE, SLOW_BITRATE = 800_000, 300_000
+"""Bits per second above which a video has much bandwidth, and below which it adapted to a link of 250,000."""
+
+
+@pytest.mark.parametrize("sender_name", ["nora", "tom"])
+async def test_video_adapts_to_a_slow_network_of_its_receiver_or_sender(
+    call_platform: ChatPlatform, sender_name: str
+) -> None:
+    async with open_call_with_loss(call_platform) as (call, network):
+        sender, receiver = call.windows if sender_name == "nora" else reversed(call.windows)
+        await call_button(sender, "Turn on camera").click()
+        await wait_video(receiver, sender.user.id, f"Camera of {sender_name}")
+        await wait_video_bitrate(sender, lambda bitrate: bitrate > FAST_BITRATE)
+        # Only tom's network is slow.
+        network.bits_per_second = 250_000
+        await wait_video_bitrate(sender, lambda bitrate: 0 < bitrate < SLOW_BITRATE)
+        await wait_tone(receiver, sender.user.id, call.hertz(sender))
+        await wait_video(receiver, sender.user.id, f"Camera of {sender_name}")
+        network.bits_per_second = None
+        await wait_video_bitrate(sender, lambda bitrate: bitrate > FAST_BITRATE)
+
+
+async def test_audio_continues_in_a_network_that_is_too_slow_for_video(call_platform: ChatPlatform) -> None:
+    async with open_call_with_loss(call_platform) as (call, network):
+        nora, tom = call.windows
+        await call_button(nora, "Turn on camera").click()
+        await wait_video(tom, nora.user.id, "Camera of nora")
+        network.bits_per_second = 64_000
+        voice = call_platform.world.app.voice
+        assert voice is not None
+        peer = voice.calls._sessions[call.guild.id, tom.user.id].peer
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            while not peer.pause_timers:
+                await asyncio.sleep(0.1)
+        await wait_tone(tom, nora.user.id, call.hertz(nora))
+        await wait_tone(nora, tom.user.id, call.hertz(tom))
+        network.bits_per_second = None
+        # The video continues after the pause.
+        await wait_video(tom, nora.user.id, "Camera of nora")
+
+
+INTERRUPTION_SECONDS = 10
+RECONNECT_SECONDS_MAX = 3.0
+
+
+async def test_a_call_continues_within_seconds_after_a_long_interruption(call_platform: ChatPlatform) -> None:
+    async with open_call_with_loss(call_platform) as (call, network):
+        nora, tom = call.windows
+        await wait_tone(tom, nora.user.id, call.hertz(nora))
+        network.loss = 1.0
+        await tom.page.get_by_text("The connection was lost. Reconnecting…").wait_for()
+        interrupted_at = time.monotonic()
+        while time.monotonic() - interrupted_at < INTERRUPTION_SECONDS:
+            await asyncio.sleep(0.1)
+        network.loss = 0.0
+        async with time_bound(RECONNECT_SECONDS_MAX):
+            await call.wait_connected()
         await wait_tone(tom, nora.user.id, call.hertz(nora))
         await wait_tone(nora, tom.user.id, call.hertz(tom))

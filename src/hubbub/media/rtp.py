@@ -27,8 +27,12 @@ _AUDIO_HEADER_FORMAT: Final = struct.Struct(">BBHII")
 _REPORT_FORMAT: Final = struct.Struct(">BBHIIIIIII")
 _BYE_FORMAT: Final = struct.Struct(">BBHI")
 _FEEDBACK_FORMAT: Final = struct.Struct(">BBHII")
-_RECEIVER_REPORT_TYPE: Final = 201
-"""RTCP packet type of a receiver report."""
+_SENDER_REPORT_TYPE, _RECEIVER_REPORT_TYPE = 200, 201
+"""RTCP packet types of reports."""
+_REPORT_BLOCK_BYTES: Final = 24
+"""Length in bytes of the part of a report about one stream."""
+_SENDER_INFO_BYTES: Final = 20
+"""Length in bytes of the part of a sender report before its blocks."""
 _BYE_TYPE: Final = 203
 """RTCP packet type of BYE."""
 _PAYLOAD_FEEDBACK_TYPE: Final = 206
@@ -94,11 +98,7 @@ def bitrate_limit(ssrc: int, bits_per_second: int) -> bytes:
 def requested_key_frames(compound: bytes) -> list[int]:
     """Return the SSRCs of the streams whose key frames a decrypted compound RTCP packet requests."""
     ssrcs: list[int] = []
-    offset = 0
-    while offset + _FEEDBACK_FORMAT.size <= len(compound):
-        packet_bytes = 4 + 4 * int.from_bytes(compound[offset + 2 : offset + 4], "big")
-        packet = compound[offset : offset + packet_bytes]
-        offset += packet_bytes
+    for packet in _split_compound(compound):
         if packet[1] != _PAYLOAD_FEEDBACK_TYPE or len(packet) < _FEEDBACK_FORMAT.size:
             continue
         feedback_format = packet[0] & 0x1F
@@ -107,3 +107,29 @@ def requested_key_frames(compound: bytes) -> list[int]:
         elif feedback_format == _FULL_INTRA_REQUEST:
             ssrcs += [int.from_bytes(packet[start : start + 4], "big") for start in range(12, len(packet) - 7, 8)]
     return ssrcs
+
+
+def reported_losses(compound: bytes) -> list[tuple[int, float]]:
+    """Return the streams that a decrypted compound RTCP packet reports on: the SSRC, and the share of lost packets from 0 to 1.
+
+    The share covers the packets since the previous report."""
+    losses: list[tuple[int, float]] = []
+    for packet in _split_compound(compound):
+        if packet[1] not in (_SENDER_REPORT_TYPE, _RECEIVER_REPORT_TYPE):
+            continue
+        first = RTCP_HEADER_BYTES + (_SENDER_INFO_BYTES if packet[1] == _SENDER_REPORT_TYPE else 0)
+        last = min(first + (packet[0] & 0x1F) * _REPORT_BLOCK_BYTES, len(packet)) - _REPORT_BLOCK_BYTES
+        for start in range(first, last + 1, _REPORT_BLOCK_BYTES):
+            losses.append((int.from_bytes(packet[start : start + 4], "big"), packet[start + 4] / 256))
+    return losses
+
+
+def _split_compound(compound: bytes) -> list[bytes]:
+    """Return the packets of a decrypted compound RTCP packet; the last one may be cut off."""
+    packets: list[bytes] = []
+    offset = 0
+    while offset + RTCP_HEADER_BYTES <= len(compound):
+        size = 4 + 4 * int.from_bytes(compound[offset + 2 : offset + 4], "big")
+        packets.append(compound[offset : offset + size])
+        offset += size
+    return packets

@@ -8,6 +8,7 @@ import pytest
 
 from hubbub.protocol.enums import VoiceCloseCode
 from hubbub.protocol.voice import VoiceOpcode
+from hubbub.server.transports.voice.bitrate import BITRATE_MIN
 from hubbub.server.transports.voice.webrtc import browsers
 from hubbub.server.transports.voice.webrtc.srtp import PROFILES
 from tests.server.voice.caller import (
@@ -22,9 +23,17 @@ from tests.server.voice.caller import (
     wait_connection_lost,
 )
 from tests.server.voice.conftest import MakeCaller
-from tests.server.voice.webrtc.browser import CODECS, OPUS_PAYLOAD_TYPE, Browser, binding_request, is_dtls, is_rtp
+from tests.server.voice.webrtc.browser import (
+    CODECS,
+    OPUS_PAYLOAD_TYPE,
+    Browser,
+    binding_request,
+    is_dtls,
+    is_rtcp,
+    is_rtp,
+)
 from tests.server.voice.webrtc.conftest import MakeBrowser
-from tests.world import WAIT_TIMEOUT_SECONDS, Guild, World
+from tests.world import WAIT_TIMEOUT_SECONDS, Guild, World, wait_until
 
 DTLS_ALERT = 21
 """Content type of a DTLS record with an alert."""
@@ -407,10 +416,55 @@ async def test_video_and_key_frame_requests_are_forwarded(
     )
     # The browser may use more than its initial bitrate.
     limit = await receive_feedback(browser, APPLICATION_FEEDBACK)
-    assert limit[12:16] == b"REMB"
-    exponent, mantissa = limit[17] >> 2, int.from_bytes(limit[17:20], "big") & 0x3FFFF
-    assert 2_400_000 < mantissa << exponent <= 2_500_000
+    assert 2_400_000 < read_bitrate(limit) <= 2_500_000
     assert limit[20:24] == struct.pack(">I", own_ssrc)
+
+
+def read_bitrate(limit: bytes) -> int:
+    """Return the bits per second of a REMB message."""
+    assert limit[12:16] == b"REMB"
+    return (int.from_bytes(limit[17:20], "big") & 0x3FFFF) << (limit[17] >> 2)
+
+
+async def test_losses_of_a_viewer_reduce_the_bitrate_and_pause_the_video_at_the_lowest_one(
+    world: World, guild: Guild, make_caller: MakeCaller, make_browser: MakeBrowser
+) -> None:
+    native, browser, viewer = await make_caller(), await make_browser(), await make_browser()
+    await native.join_and_connect(guild.channels["Lounge"])
+    ssrc = await start_video(browser, guild)
+    await start_video(viewer, guild)
+    assert world.app.voice is not None
+    peer = world.app.voice.calls._sessions[guild.id, viewer.caller.actor.id].peer
+
+    def send_picture(text: str) -> None:
+        frame = fake_encrypted_frame(text)
+        browser.send(browser.build_packet(frame, ssrc=browser.ssrc ^ 7, payload_type=0x80 | 96))
+
+    def report_loss() -> None:
+        assert viewer.dtls.session is not None
+        report = struct.pack(">BBHIIB19x", 0x81, 201, 7, 5, ssrc, 250)
+        viewer.send(viewer.dtls.session.protect_control(report))
+
+    send_picture("first")
+    await viewer.receive_packet()
+    report_loss()
+    while read_bitrate(await receive_feedback(browser, APPLICATION_FEEDBACK)) != BITRATE_MIN:
+        pass
+    assert not peer.pause_timers
+    report_loss()
+    await wait_until(lambda: peer.pause_timers)
+    send_picture("second")
+    for _ in range(2):
+        data = await native.receive_datagram(lambda data: data[1] == 0x80 | 103)
+    assert decrypt_packet(native.mode, native.secret_key, data) == fake_encrypted_frame("second")
+    # Native clients receive the picture; the viewer has received nothing except reports.
+    while not viewer.datagrams.received.empty():
+        data = viewer.datagrams.received.get_nowait()
+        assert not is_rtp(data) or is_rtcp(data)
+    # The bitrate does not follow a viewer who receives no video.
+    report_loss()
+    while read_bitrate(await receive_feedback(browser, APPLICATION_FEEDBACK)) == BITRATE_MIN:
+        pass
 
 
 async def test_each_new_video_may_use_a_new_ssrc_up_to_the_limit(

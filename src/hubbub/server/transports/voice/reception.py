@@ -40,15 +40,24 @@ class ReplayWindow:
 
 
 class Reception:
-    """Reception statistics of the audio stream of one sender."""
+    """Reception statistics of one stream of a sender."""
 
-    __slots__ = ("_first_sequence", "_wraparound_count", "_highest", "received")
+    __slots__ = ("_first_sequence", "_highest", "_reported", "_wraparound_count", "received")
 
     def __init__(self) -> None:
         self._first_sequence = -1
         self._wraparound_count = 0
         self._highest = 0
         self.received = 0
+        self._reported = (0, 0)
+        """Numbers of lost and received packets at the last call of `take_loss`."""
+
+    def take_loss(self) -> float:
+        """Return the share of packets, from 0 to 1, that were lost since the last call."""
+        previous_lost, previous_received = self._reported
+        self._reported = lost, received = self.lost, self.received
+        new_lost, new_received = max(lost - previous_lost, 0), received - previous_received
+        return new_lost / (new_lost + new_received) if new_lost else 0.0
 
     def record(self, sequence: int) -> None:
         """Record the arrival of a packet with this sequence number."""

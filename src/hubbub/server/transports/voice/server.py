@@ -422,8 +422,8 @@ class VoiceServer:
         if not sends_video and session.video is None:
             # discord.py sends opcode 12 also to indicate that it has no video.
             return
-        if sends_video and not session.peer.sends_video and session.peer.browser is not None:
-            session.peer.browser.restart_video()
+        if sends_video and not session.peer.sends_video:
+            self.calls.forwarder.restart_video(session.peer)
         session.peer.sends_video = sends_video
         session.call.set_video(
             session,

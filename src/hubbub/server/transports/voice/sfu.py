@@ -15,9 +15,11 @@ from typing import Final
 from hubbub.media import datagrams, rtp
 from hubbub.media.ciphers import CIPHERS, TAG_BYTES, Cipher, PacketError
 from hubbub.server.core.metrics import Metrics
+from hubbub.server.transports.voice.bitrate import HIGH_LOSS, BitrateLimit
 from hubbub.server.transports.voice.reception import Reception, ReplayWindow
 from hubbub.server.transports.voice.webrtc import (
     AUDIO,
+    VIDEO,
     BrowserEvents,
     Browsers,
     BrowserTransport,
@@ -48,8 +50,10 @@ BYE_INTERVAL_SECONDS: Final = 0.15
 """Interval in seconds between RTCP BYE packets."""
 BITRATE_INTERVAL_SECONDS: Final = 1.0
 """Interval in seconds between messages that limit the bitrate of a browser's video."""
-VIDEO_BITRATE_MAX: Final = 2_500_000
-"""Bits per second that a browser may use for its video; a browser that receives no limit stays at a tenth of it."""
+VIDEO_PAUSE_SECONDS: Final = 10.0
+"""Time in seconds during which a browser receives no video whose lowest bitrate its network cannot carry, the first time."""
+PAUSE_DOUBLINGS_MAX: Final = 4
+"""Maximum number of times that the pause of a browser's videos doubles."""
 KEY_FRAME_INTERVAL_SECONDS: Final = 0.3
 """Time in seconds after a forwarded key frame request during which other requests to the same sender are dropped."""
 SOCKET_BUFFER_BYTES: Final = 1024 * 1024
@@ -93,8 +97,11 @@ class Peer:
         "is_deaf",
         "early_packets",
         "group",
+        "bitrate_limit",
         "bitrate_timer",
         "key_frame_requested_at",
+        "pause_count",
+        "pause_timers",
         "proven_ip",
         "reception",
         "report_timer",
@@ -104,6 +111,7 @@ class Peer:
         "has_announced_speaking",
         "ssrc",
         "unwanted_ssrcs",
+        "video_reception",
         "windows",
     )
 
@@ -140,6 +148,15 @@ class Peer:
         self.windows: dict[int, ReplayWindow] = {}
         """Replay windows by SSRC, or one under the key 0 if all streams share it."""
         self.reception = Reception()
+        """Statistics of the client's audio."""
+        self.video_reception = Reception()
+        """Statistics of the video of a browser."""
+        self.bitrate_limit = BitrateLimit()
+        """The bitrate that a browser may use for its video."""
+        self.pause_timers: dict[int, asyncio.TimerHandle] = {}
+        """Timers that end the pauses of the videos that a browser's network cannot carry, by SSRC."""
+        self.pause_count = 0
+        """Number of pauses so far."""
         self.report_timer: asyncio.TimerHandle | None = None
         self.discovery_timer: asyncio.TimerHandle | None = None
         self.bitrate_timer: asyncio.TimerHandle | None = None
@@ -242,6 +259,9 @@ class Forwarder:
         def receive(kind: int, packet: bytes) -> None:
             if kind == AUDIO:
                 peer.reception.record(int.from_bytes(packet[2:4], "big"))
+            elif kind == VIDEO:
+                peer.video_reception.record(int.from_bytes(packet[2:4], "big"))
+                peer.bitrate_limit.record_packet(len(packet))
             self._forward(peer, peer.ssrc + kind, packet)
 
         def drop(reason: str) -> None:
@@ -259,7 +279,7 @@ class Forwarder:
             connected=start,
             address_changed=set_address,
             media=receive,
-            control=lambda packet: self._relay_key_frame_requests(peer, packet),
+            control=lambda packet: self._receive_browser_control(peer, packet),
             dropped=drop,
             closed=stop,
             failed=fail,
@@ -305,9 +325,10 @@ class Forwarder:
 
     def _cancel_timers(self, peer: Peer) -> None:
         """Stop the periodic messages to a peer."""
-        for handle in (peer.report_timer, peer.discovery_timer, peer.bitrate_timer):
+        for handle in (peer.report_timer, peer.discovery_timer, peer.bitrate_timer, *peer.pause_timers.values()):
             if handle is not None:
                 handle.cancel()
+        peer.pause_timers.clear()
         peer.report_timer = peer.discovery_timer = peer.bitrate_timer = None
 
     def _send_report(self, peer: Peer) -> None:
@@ -322,7 +343,40 @@ class Forwarder:
         loop = asyncio.get_running_loop()
         peer.bitrate_timer = loop.call_later(BITRATE_INTERVAL_SECONDS, self._send_bitrate, peer)
         if peer.sends_video and peer.browser is not None and peer.browser.video_ssrc is not None:
-            self._send_control(peer, rtp.bitrate_limit(peer.browser.video_ssrc, VIDEO_BITRATE_MAX))
+            peer.bitrate_limit.record_loss(peer.video_reception.take_loss())
+            limit = peer.bitrate_limit.update(BITRATE_INTERVAL_SECONDS)
+            self._send_control(peer, rtp.bitrate_limit(peer.browser.video_ssrc, limit))
+
+    def restart_video(self, peer: Peer) -> None:
+        """Accept another video of a browser, with another SSRC."""
+        peer.video_reception, peer.bitrate_limit = Reception(), BitrateLimit()
+        if peer.browser is not None:
+            peer.browser.restart_video()
+
+    def _receive_browser_control(self, peer: Peer, packet: bytes) -> None:
+        """Handle a decrypted RTCP packet of a browser: key frame requests, and losses of the videos that it receives."""
+        self._relay_key_frame_requests(peer, packet)
+        for ssrc, loss in rtp.reported_losses(packet):
+            sender = self._peers_by_ssrc.get(ssrc)
+            if sender is None or sender is peer or sender.group is None or sender.group is not peer.group:
+                continue
+            if ssrc != sender.ssrc + 1 or ssrc in peer.pause_timers:
+                continue
+            if sender.bitrate_limit.is_lowest and loss > HIGH_LOSS:
+                self._pause_video(peer, ssrc)
+            else:
+                sender.bitrate_limit.record_loss(loss)
+
+    def _pause_video(self, peer: Peer, ssrc: int) -> None:
+        """Stop forwarding a video for a while, so that the audio of the call fits into the network of the receiver."""
+
+        def resume() -> None:
+            peer.pause_timers.pop(ssrc, None)
+            self._request_key_frame(peer, ssrc)
+
+        seconds = VIDEO_PAUSE_SECONDS * 2 ** min(peer.pause_count, PAUSE_DOUBLINGS_MAX)
+        peer.pause_count += 1
+        peer.pause_timers[ssrc] = asyncio.get_running_loop().call_later(seconds, resume)
 
     def _relay_key_frame_requests(self, peer: Peer, packet: bytes) -> None:
         """Forward the key frame requests in a decrypted RTCP packet to the senders of the streams."""
@@ -494,7 +548,7 @@ class Forwarder:
             address, cipher = receiver.address, receiver.cipher
             if receiver is peer or address is None or cipher is None or ssrc in receiver.unwanted_ssrcs:
                 continue
-            if is_audio and receiver.is_deaf:
+            if receiver.is_deaf if is_audio else ssrc in receiver.pause_timers:
                 continue
             if is_encrypted and not receiver.supports_dave:
                 continue

@@ -3,9 +3,19 @@
 `stun`, `dtls`, `srtp` and `sdp` implement one protocol each and perform no I/O. `browsers` routes datagrams to them.
 """
 
-from hubbub.server.transports.voice.webrtc.browsers import AUDIO, BrowserEvents, Browsers, BrowserTransport
+from hubbub.server.transports.voice.webrtc.browsers import AUDIO, VIDEO, BrowserEvents, Browsers, BrowserTransport
 from hubbub.server.transports.voice.webrtc.sdp import Offer, OfferError
 from hubbub.server.transports.voice.webrtc.srtp import SrtpCipher
 from hubbub.server.transports.voice.webrtc.stun import is_stun
 
-__all__ = ["AUDIO", "BrowserEvents", "BrowserTransport", "Browsers", "Offer", "OfferError", "SrtpCipher", "is_stun"]
+__all__ = [
+    "AUDIO",
+    "VIDEO",
+    "BrowserEvents",
+    "BrowserTransport",
+    "Browsers",
+    "Offer",
+    "OfferError",
+    "SrtpCipher",
+    "is_stun",
+]
