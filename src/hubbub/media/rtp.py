@@ -11,6 +11,8 @@ RTCP_HEADER_BYTES: Final = 8
 """Length in bytes of the unencrypted part of an RTCP packet."""
 RTCP_TYPES: Final = range(200, 207)
 """Packet types of RTCP, the second byte of a packet."""
+PLAIN_FIRST_BYTE: Final = 0x80
+"""First byte of an RTP packet without contributing sources, extension and padding."""
 OPUS_PAYLOAD_TYPE: Final = 0x78
 """RTP payload type of Opus audio."""
 

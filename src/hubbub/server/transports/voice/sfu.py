@@ -189,6 +189,8 @@ class Forwarder:
         """Create a forwarder; `public_ip` is the IPv4 address that browsers send to."""
         self._socket = sock
         self._packet_counter = metrics.voice_packets
+        self._received_count = self._sent_count = 0
+        """Numbers of packets that were forwarded and sent since the metrics were last updated."""
         self._peers_by_ssrc: dict[int, Peer] = {}
         """Peers by SSRC; each peer has three SSRCs."""
         self._bye_timers: set[asyncio.TimerHandle] = set()
@@ -305,6 +307,7 @@ class Forwarder:
         peer.has_announced_speaking = True
         while peer.early_packets:
             self._forward(peer, peer.ssrc, peer.early_packets.popleft())
+        self._update_metrics()
 
     def set_unwanted(self, peer: Peer, ssrcs: frozenset[int]) -> None:
         """Stop forwarding these streams to a peer, and request key frames of the videos that it wants again."""
@@ -423,11 +426,19 @@ class Forwarder:
             try:
                 packet, address = self._socket.recvfrom(rtp.PACKET_BYTES_MAX)
             except BlockingIOError:
-                return
+                break
             except OSError:
                 # On some systems, `recvfrom` reports delivery errors of earlier datagrams.
                 continue
             self.handle_datagram(packet, address)
+        self._update_metrics()
+
+    def _update_metrics(self) -> None:
+        """Add the packets of a batch to the metrics, which would cost as much as an encryption for each packet."""
+        if self._received_count:
+            self._packet_counter("received").inc(self._received_count)
+            self._packet_counter("sent").inc(self._sent_count)
+            self._received_count = self._sent_count = 0
 
     def handle_datagram(self, packet: bytes, address: Address) -> None:
         """Handle a datagram from any address."""
@@ -523,8 +534,12 @@ class Forwarder:
     def _forward(self, peer: Peer, ssrc: int, packet: bytes) -> None:
         """Forward a decrypted packet to the other peers of the sender's group, or drop it."""
         group = peer.group
-        header_length = rtp.header_length(packet)
-        frame = rtp.extract_frame(packet, header_length) if header_length <= len(packet) else None
+        frame: bytes | None
+        if packet[0] == rtp.PLAIN_FIRST_BYTE:
+            header_length, frame = rtp.FIXED_HEADER_BYTES, packet[rtp.FIXED_HEADER_BYTES :]
+        else:
+            header_length = rtp.header_length(packet)
+            frame = rtp.extract_frame(packet, header_length) if header_length <= len(packet) else None
         if frame is None:
             self._packet_counter("malformed").inc()
             return
@@ -543,7 +558,8 @@ class Forwarder:
             self._packet_counter("plain").inc()
             return
         header, body = packet[:header_length], packet[header_length:]
-        sent_count = 0
+        # All packets are encrypted before the first one is sent: alternating with system calls makes both slower.
+        outgoing: list[tuple[bytes, Address]] = []
         for receiver in group.peers:
             address, cipher = receiver.address, receiver.cipher
             if receiver is peer or address is None or cipher is None or ssrc in receiver.unwanted_ssrcs:
@@ -563,11 +579,14 @@ class Forwarder:
                 # The packet is too large, or the receiver is a browser that cannot decode it or has received it before.
                 self._packet_counter("unsent").inc()
                 continue
-            self._send(encrypted_packet, address)
-            sent_count += 1
-        self._packet_counter("received").inc()
-        if sent_count:
-            self._packet_counter("sent").inc(sent_count)
+            outgoing.append((encrypted_packet, address))
+        for datagram in outgoing:
+            try:
+                self._socket.sendto(*datagram)
+            except OSError:
+                self._packet_counter("unsent").inc()
+        self._received_count += 1
+        self._sent_count += len(outgoing)
 
     def _send(self, packet: bytes, address: Address) -> None:
         try:
