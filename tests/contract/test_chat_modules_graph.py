@@ -48,9 +48,9 @@ FOLDERS = (
 )
 """The folders from bottom to top; the last one is the root. A module imports its own folder and the folders before it."""
 
-CLASSIC_SCRIPTS = {"bootstrap.js", "voice/frame_worker.js", "generated/worker_values.js"}
+CLASSIC_SCRIPTS = {"bootstrap.js", "voice/frame_worker.js", "voice/av1_frames.js", "generated/worker_values.js"}
 """Scripts that are not modules: the page loads `bootstrap.js` before the modules, and a call starts `frame_worker.js`,
-which loads `worker_values.js`."""
+which loads `av1_frames.js` and `worker_values.js`."""
 
 THIRD_PARTY_MODULES = {"third_party/highlight.js"}
 """Modules of other projects, which `tools/third_party.py` fetches."""

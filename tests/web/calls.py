@@ -125,7 +125,7 @@ _HAS_NEW_VIDEO_FRAMES = """async ([userId, label]) => {
   const drawing = canvas.getContext("2d");
   drawing.drawImage(video, 0, 0, 16, 16);
   const [red, green] = drawing.getImageData(4, 12, 1, 1).data;
-  return green > 80 && green > red;
+  return green > 40 && green > red;
 }"""
 """A JavaScript function that returns whether new frames of a video are drawn and are green, as those of Chromium's fake devices."""
 

@@ -111,8 +111,8 @@ class AesGcm(Cipher):
     def encrypt(self, header: bytes, body: bytes) -> bytes:
         """Encrypt a packet; see `Cipher.encrypt`."""
         # As `_next_nonce`, without the cost of a call.
-        self._sent_count = count = (self._sent_count + 1) & _HALF_MASK
-        short_nonce = _COUNTER.pack(self._first_number | count)
+        self._sent_count = count = (self._sent_count + 1) & _PACKET_COUNT_MASK
+        short_nonce = _COUNTER_FORMAT.pack(self._first_number | count)
         return header + self._aead.encrypt(short_nonce + _GCM_NONCE_PADDING, body, header) + short_nonce
 
 

@@ -10,8 +10,8 @@ from hubbub.server.transports.voice.dave import DaveOpcode, ExecuteTransition, P
 
 ClientMessage = tuple[int, bytes | dict[str, int]]
 
-SSRC = 7
-AUDIO = dave.MediaType.audio
+SSRC, VIDEO_SSRC = 7, 8
+AUDIO, VIDEO = dave.MediaType.audio, dave.MediaType.video
 
 
 class Client(Protocol):
@@ -35,6 +35,12 @@ class Client(Protocol):
 
     def decrypt(self, sender_id: int, encrypted: bytes) -> bytes | None:
         """Decrypt a frame of another member; return None on failure."""
+        ...
+
+    def encrypt_video(self, codec: str, frame: bytes) -> bytes: ...
+
+    def decrypt_video(self, sender_id: int, encrypted: bytes) -> bytes:
+        """Decrypt a video frame of another member."""
         ...
 
 
@@ -104,6 +110,12 @@ class DaveyClient:
         except Exception:
             return None
 
+    def encrypt_video(self, codec: str, frame: bytes) -> bytes:
+        return bytes(self.session.encrypt(davey.MediaType.video, getattr(davey.Codec, codec), frame))
+
+    def decrypt_video(self, sender_id: int, encrypted: bytes) -> bytes:
+        return bytes(self.session.decrypt(sender_id, davey.MediaType.video, encrypted))
+
 
 class LibdaveClient:
     """dave.py (libdave, mlspp): changes its own key on a transition, and the keys of others immediately."""
@@ -171,3 +183,14 @@ class LibdaveClient:
     def decrypt(self, sender_id: int, encrypted: bytes) -> bytes | None:
         decryptor = self._decryptors.get(sender_id)
         return decryptor.decrypt(AUDIO, encrypted) if decryptor is not None else None
+
+    def encrypt_video(self, codec: str, frame: bytes) -> bytes:
+        self._encryptor.assign_ssrc_to_codec(VIDEO_SSRC, getattr(dave.Codec, codec))
+        encrypted = self._encryptor.encrypt(VIDEO, VIDEO_SSRC, frame)
+        assert encrypted is not None
+        return encrypted
+
+    def decrypt_video(self, sender_id: int, encrypted: bytes) -> bytes:
+        frame = self._decryptors[sender_id].decrypt(VIDEO, encrypted)
+        assert frame is not None
+        return frame

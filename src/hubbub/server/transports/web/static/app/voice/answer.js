@@ -5,7 +5,7 @@ const VIDEO_FEEDBACK = ["nack pli", "ccm fir", "goog-remb"];
 const H264_FORMAT = /level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f/;
 
 /**
- * Return the codecs of an offer for SELECT_PROTOCOL. This client sends the first video codec.
+ * Return the codecs of an offer for SELECT_PROTOCOL. This client sends the first video codec, and receives all of them.
  *
  * @returns {{name: string, type: string, priority: number, payload_type: number, format: string | null}[]}
  */
@@ -29,6 +29,20 @@ export function codecsOf(offer) {
       priority: 3000,
       payload_type: findPayloadType(/^H264\/90000$/i, text => H264_FORMAT.test(text ?? "")),
       format: "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f",
+    },
+    {
+      name: "VP9",
+      type: "video",
+      priority: 4000,
+      payload_type: findPayloadType(/^VP9\/90000$/i, text => /profile-id=0|^(?!.*profile-id)/.test(text ?? "")),
+      format: "profile-id=0",
+    },
+    {
+      name: "AV1",
+      type: "video",
+      priority: 5000,
+      payload_type: findPayloadType(/^AV1\/90000$/i, text => /profile=0|^(?!.*profile=)/.test(text ?? "")),
+      format: "level-idx=5;profile=0;tier=0",
     },
   ];
   return codecs.filter(codec => codec.payload_type !== null);

@@ -25,6 +25,7 @@ const AUDIO = 0,
 const OPUS = 1;
 /** Codecs of davey for video, by MIME type. */
 const VIDEO_CODECS = { "video/vp8": 2, "video/vp9": 3, "video/h264": 4, "video/av1": 6 };
+const AV1_TYPE = "video/av1";
 /** Interval between requests for a key frame, while frames of a video cannot be decrypted. */
 const KEY_FRAME_INTERVAL_MS = 500;
 
@@ -33,7 +34,8 @@ self.Buffer ??= class Buffer extends Uint8Array {
   static from = (...parts) => new Buffer(...parts);
 };
 importScripts("../generated/worker_values.js", "../third_party/emnapi_core.js", "../third_party/emnapi_runtime.js");
-const { VoiceOpcode, DAVE_VERSION } = /** @type {any} */ (self);
+importScripts("./av1_frames.js");
+const { VoiceOpcode, DAVE_VERSION, av1Frames } = /** @type {any} */ (self);
 
 /** Instantiate davey. Its memory is shared only in type: no other thread uses it. */
 async function loadDavey() {
@@ -214,7 +216,7 @@ class Encryption {
       this.statistics.dropped += 1;
       return null;
     }
-    const codec = media === AUDIO ? OPUS : VIDEO_CODECS[frame.getMetadata().mimeType?.toLowerCase() ?? "video/vp8"];
+    const codec = media === AUDIO ? OPUS : VIDEO_CODECS[mimeTypeOf(frame) ?? "video/vp8"];
     const encryptedBytes = this.session.encrypt(media, codec, toBuffer(new Uint8Array(frame.data)));
     this.statistics.encrypted += 1;
     return copyBuffer(encryptedBytes);
@@ -233,15 +235,22 @@ class Encryption {
       this.statistics.dropped += 1;
       return null;
     }
+    const isAv1 = media === VIDEO && mimeTypeOf(frame) === AV1_TYPE;
     try {
-      const plain = this.session.decrypt(userId, media, toBuffer(frameBytes));
+      const sentBytes = isAv1 ? av1Frames.removeLastSize(frameBytes) : frameBytes;
+      const plain = this.session.decrypt(userId, media, toBuffer(sentBytes));
       this.statistics.decrypted += 1;
-      return copyBuffer(plain);
+      return copyBuffer(isAv1 ? av1Frames.addLastSize(new Uint8Array(plain)) : plain);
     } catch {
       this.statistics.failed += 1;
       return null;
     }
   }
+}
+
+/** Return the MIME type of a frame's codec in lower case, or undefined if the browser does not report it. */
+function mimeTypeOf(frame) {
+  return frame.getMetadata().mimeType?.toLowerCase();
 }
 
 /** Return whether a frame is the Opus silence frame, which is never encrypted. */

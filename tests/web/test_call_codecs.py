@@ -1,0 +1,101 @@
+"""Codecs of video in calls between pages: end-to-end encrypted frames of each codec are decrypted and decoded."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from tests.server.voice.dave.simulated_call import SimulatedCall
+from tests.server.voice.dave.video_frames import Av1Unit, add_last_size, av1_frames, write_av1, write_sent_av1
+from tests.web.calls import call_button, inspect_call, open_call, wait_video
+from tests.web.chat import ChatPlatform
+from tests.web.test_chat_modules import modules_url
+
+pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(600)]
+
+CASE_COUNT = 100
+
+PREFER_CODEC = """(() => {
+  const { replaceTrack } = RTCRtpSender.prototype;
+  RTCRtpSender.prototype.replaceTrack = async function (track) {
+    await replaceTrack.call(this, track);
+    if (track?.kind !== "video") return;
+    const parameters = this.getParameters();
+    parameters.encodings[0].codec = parameters.codecs.find(({ mimeType }) => mimeType === "MIME_TYPE");
+    await this.setParameters(parameters);
+  };
+})();"""
+"""A script that makes a page send its video with another codec than the first one."""
+
+READ_VIDEO_CODEC = """async folder => {
+  const { getCalls } = await import(`${folder}/voice/calls.js`);
+  const { call } = getCalls(document.querySelector("hubbub-sidebar").context);
+  const { report } = await call.statistics();
+  const { codecId, framesDecoded } = report.find(({ type, kind }) => type === "inbound-rtp" && kind === "video");
+  return { codec: report.find(({ id }) => id === codecId).mimeType, framesDecoded };
+}"""
+"""A JavaScript function that returns the codec of the received video, and the number of its decoded frames."""
+
+CAN_ENCODE = """async mimeType => {
+  const codecs = RTCRtpSender.getCapabilities("video").codecs;
+  return codecs.some(codec => codec.mimeType === mimeType);
+}"""
+
+
+@pytest.mark.parametrize("codec", ["VP8", "VP9", "AV1", "H264"])
+async def test_a_page_decodes_the_encrypted_video_of_another_page(call_platform: ChatPlatform, codec: str) -> None:
+    script = PREFER_CODEC.replace("MIME_TYPE", f"video/{codec}")
+    async with open_call(call_platform, "nora", later=["tom"], init_script=script) as call:
+        nora, tom = call.windows[0], await call.join("tom")
+        if not await nora.page.evaluate(CAN_ENCODE, f"video/{codec}"):
+            pytest.skip(f"Chromium with {codec} is not installed: make browser")
+        before = await inspect_call(tom)
+        await call_button(nora, "Turn on camera").click()
+        await wait_video(tom, nora.user.id, "Camera of nora")
+        received = await tom.page.evaluate(READ_VIDEO_CODEC, modules_url())
+        assert received["codec"] == f"video/{codec}"
+        assert received["framesDecoded"] > 0
+        after = await inspect_call(tom)
+        assert before is not None
+        assert after is not None
+        assert after["frames"]["failed"] == before["frames"]["failed"]
+
+
+CHANGE_AV1_FRAMES = """async ([folder, kind, frames]) => {
+  await import(`${folder}/voice/av1_frames.js`);
+  return frames.map(frame => [...self.av1Frames[kind](new Uint8Array(frame))]);
+}"""
+"""A JavaScript function that removes or adds the size field of the last unit of frames."""
+
+
+async def test_av1_frames_that_the_browser_assembled_are_restored(platform: ChatPlatform) -> None:
+    call = SimulatedCall("mixed")
+    call.join(2, 1)
+    call.advance_time(10)
+    sender, receiver = call.clients[1], call.clients[2]
+    frames: list[list[Av1Unit]] = []
+
+    @settings(max_examples=CASE_COUNT, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(units=av1_frames)
+    def collect(units: list[Av1Unit]) -> None:
+        frames.append(units)
+
+    collect()
+    encrypted = [sender.encrypt_video("av1", write_av1(units)) for units in frames]
+    nora = await platform.world.user("nora")
+    async with platform.open_window(nora, "/app") as window:
+
+        async def change(kind: str, values: list[bytes]) -> list[bytes]:
+            lists = [list(value) for value in values]
+            changed = await window.page.evaluate(CHANGE_AV1_FRAMES, [modules_url(), kind, lists])
+            return [bytes(value) for value in changed]
+
+        restored = await change("removeLastSize", [add_last_size(frame) for frame in encrypted])
+        assert restored == encrypted
+        # A frame that already has no size field is not changed.
+        assert await change("removeLastSize", encrypted) == encrypted
+        plain = [receiver.decrypt_video(sender.user_id, frame) for frame in restored]
+        assert plain == [write_sent_av1(units) for units in frames]
+        expected = [write_av1(unit for unit in units if unit.is_sent) for units in frames]
+        assert await change("addLastSize", plain) == expected
+        # Malformed frames are returned unchanged.
+        malformed = [b"", b"\x32\x80", b"\x32\x05\x01", b"\x32" + b"\xff" * 20]
+        assert await change("removeLastSize", malformed) == malformed
