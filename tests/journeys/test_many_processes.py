@@ -14,7 +14,7 @@ import pytest
 from hubbub.protocol.enums import ChannelType, CloseCode, GatewayOpcode, OverwriteType
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.app import App
-from hubbub.server.core.config import Config, GatewayConfig
+from hubbub.server.core.config import Config, GatewayConfig, Role
 from hubbub.server.transports.gateway.presence import NODE_TIMEOUT_SECONDS
 from tests.fixtures.nats import NatsServer
 from tests.journeys.processes import (
@@ -76,14 +76,16 @@ async def run_cluster(
 
 @contextlib.asynccontextmanager
 async def run_local_node(
-    directory: Path, database_url: str, nats_url: str
+    directory: Path, database_url: str, nats_url: str, roles: frozenset[Role] = Config().roles
 ) -> AsyncIterator[tuple[App, Server, list[str]]]:
     """Run a node in this process, so that a test can advance the time by which it watches other nodes.
 
     Yield the node, a Server object with its URLs, and the flags for another node.
     """
     gateway = GatewayConfig(drain_ms=0)
-    app = App(Config(database_url=database_url, nats_url=nats_url, rate_limits="off", port=0, gateway=gateway))
+    app = App(
+        Config(database_url=database_url, nats_url=nats_url, rate_limits="off", port=0, gateway=gateway, roles=roles)
+    )
     await app.start()
     try:
         server = Server(directory, "serve")

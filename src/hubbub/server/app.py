@@ -8,6 +8,7 @@ There is no global state: several Apps can run in one process independently.
 import asyncio
 import functools
 import logging
+import secrets
 import socket
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -45,6 +46,7 @@ from hubbub.server.core.payments import PaymentProvider, open_payments
 from hubbub.server.core.ports import Binding, compose
 from hubbub.server.core.presences import Presences
 from hubbub.server.core.process_leases import ProcessLease
+from hubbub.server.core.publication_log import PublicationLog, has_unpublished_events
 from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.core.schema_monitor import SchemaMonitor
 from hubbub.server.core.slices import Slice, collect_listeners
@@ -151,6 +153,14 @@ class App:
         self._process_lease: ProcessLease | None = None
         self._schema_monitor = SchemaMonitor(self.database, self._handle_fatal)
         self._id_mark = IdMark(self.database, self.ids, self.clock, config.worker)
+        self._node = secrets.token_hex(8)
+        """The ID of this process on the bus, if it serves no gateway."""
+        # API and gateway processes commit often, and an entry would cost each of their transactions a write.
+        self._publication_log = (
+            PublicationLog(self.database, self.bus, self.clock, self._node)
+            if config.nats_url is not None and config.roles.isdisjoint({"api", "gateway"})
+            else None
+        )
         self._presence_feed: PresenceFeed | None = None
         self._presence_sweeper: asyncio.Task[None] | None = None
         self._heavy_executor = ThreadPoolExecutor(HEAVY_THREADS_MAX, thread_name_prefix="hubbub-heavy")
@@ -187,6 +197,8 @@ class App:
         await self._acquire_process_number()
         await self._id_mark.start()
         await self.bus.start()
+        if self._publication_log is not None:
+            await self._publication_log.start()
         if self._relay is not None:
             await self._relay.start()
             self.bus.can_deliver = lambda: self._relay is None or self._relay.is_current
@@ -240,7 +252,14 @@ class App:
             routes += [web.get("/gateway", self.gateway.handle), web.get("/gateway/", self.gateway.handle)]
         else:
             # Operations also need presences in a process without a gateway.
-            self._presence_feed = PresenceFeed(self.bus, self.clock, self.presences)
+            self._presence_feed = PresenceFeed(
+                self.bus,
+                self.clock,
+                self.presences,
+                has_unpublished=self._has_unpublished,
+                has_publication_log=self._publication_log is not None,
+                node=self._node,
+            )
             self._presence_feed.start()
             self._presence_sweeper = asyncio.get_running_loop().create_task(self._sweep_presences(self._presence_feed))
         self.database.on_wake = self._wake_workers
@@ -389,6 +408,8 @@ class App:
             self._presence_feed.close()
         if self._relay is not None:
             await self._relay.close()
+        if self._publication_log is not None:
+            await self._publication_log.close()
         await self.bus.close()
         await self._id_mark.close()
         await self._schema_monitor.close()
@@ -472,6 +493,9 @@ class App:
     def _wake_own_worker(self) -> None:
         if self.worker is not None:
             self.worker.wake()
+
+    async def _has_unpublished(self, node: str) -> bool:
+        return await self.database.read(lambda tx: has_unpublished_events(tx, node))
 
     async def _sweep_presences(self, feed: PresenceFeed) -> None:
         while True:

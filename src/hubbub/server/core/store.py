@@ -195,6 +195,13 @@ def placeholders(values: Iterable[Any]) -> str:
     return ", ".join("?" for _ in values)
 
 
+def _run_with_hook(work: Callable[[Tx], T], before_commit: Callable[[Tx], None], tx: Tx) -> T:
+    result = work(tx)
+    if tx.dispatches:
+        before_commit(tx)
+    return result
+
+
 class Database(ABC):
     """Runs plain functions inside transactions, in threads or, if they are short, on the event loop."""
 
@@ -206,6 +213,8 @@ class Database(ABC):
     def __init__(self) -> None:
         self.on_commit = lambda dispatches: None
         self.on_wake = lambda: None
+        self.before_commit: Callable[[Tx], None] | None = None
+        """Function called in every transaction with events before its commit; None if there is nothing to do."""
         self.metrics: Metrics | None = None
         """The metrics of units of work; None unless the App sets them before `start`."""
         self.is_damaged = False
@@ -235,6 +244,8 @@ class Database(ABC):
         The store may call the function more than once, for example after a serialization failure or a deadlock. `quick`
         marks a frequent write of a few rows, which a store may run on the event loop's thread. `key` is the ID of the
         object that it changes, such as a guild: after conflicts, units with the same key run one after the other."""
+        if self.before_commit is not None:
+            work = partial(_run_with_hook, work, self.before_commit)
         observation = CURRENT.get()
         if observation is None:
             return await self._run_write(work, quick, key)

@@ -4,7 +4,8 @@ Every node stores the presences of all sessions in the cluster. This includes no
 count online users. A node publishes changes of its own sessions on the bus subject `presence`. A node that starts or
 that missed messages requests the full state. A node that stops responding is removed together with its sessions, and
 the other nodes treat this as a gap in the bus, because the node may have committed changes that it did not publish. A
-node that announces its shutdown has published everything.
+node that announces its shutdown has published everything, and the log of a voice or worker node tells whether it has
+(decisions/0164).
 """
 
 import asyncio
@@ -79,6 +80,8 @@ class _NodeMessage(msgspec.Struct, kw_only=True, omit_defaults=True):
     """User of the session that ended; used by `NODE_SESSION_ENDED`."""
     session_id: str = ""
     """Session that ended; used by `NODE_SESSION_ENDED`."""
+    has_publication_log: bool = msgspec.field(default=False, name="logged")
+    """Whether the node records its unpublished events in the store."""
 
 
 class PresenceFeed:
@@ -93,7 +96,11 @@ class PresenceFeed:
         read_audience: Callable[..., Awaitable[PresenceAudience]] | None = None,
         deliver_local: Callable[[Dispatch], None] = lambda _: None,
         on_lost_sessions: Callable[[list[SessionPresence]], None] = lambda _: None,
+        has_unpublished: Callable[[str], Awaitable[bool]] | None = None,
+        has_publication_log: bool = False,
+        node: str | None = None,
     ) -> None:
+        """Create a feed; `node` is the ID of this node, by default a new one."""
         self._bus = bus
         self._clock = clock
         self._presences = presences
@@ -103,7 +110,14 @@ class PresenceFeed:
         """Function that delivers an event to this node's sessions only."""
         self._on_lost_sessions = on_lost_sessions
         """Function called with the sessions of a node that stopped responding."""
-        self.node = secrets.token_hex(8)
+        self._has_unpublished = has_unpublished
+        """Function that returns whether the log of a lost node has unpublished events; None if logs are not read."""
+        self._has_publication_log = has_publication_log
+        self._logged_nodes: set[str] = set()
+        """Nodes that record their unpublished events."""
+        self.lost_node_checks: set[asyncio.Task[None]] = set()
+        """Running tasks that read the logs of lost nodes."""
+        self.node = node or secrets.token_hex(8)
         self._last_message_at: dict[str, float] = {}
         """Time of the last message of each node in seconds of the event loop's clock, by node."""
         self._changes: deque[_PendingUpdate] = deque()
@@ -115,6 +129,11 @@ class PresenceFeed:
         """Time of this node's last keepalive, in seconds of the event loop's clock."""
         self._users_with_several_sessions: set[int] = set()
         """Users whose clients were informed that the user has more than one session."""
+
+    @property
+    def other_nodes(self) -> frozenset[str]:
+        """The other nodes that respond."""
+        return frozenset(self._last_message_at)
 
     def start(self) -> None:
         """Subscribe to the other nodes' messages and request their sessions."""
@@ -130,6 +149,8 @@ class PresenceFeed:
             self._send(NODE_SHUTDOWN)
         if self.publish_task is not None:
             self.publish_task.cancel()
+        for task in self.lost_node_checks:
+            task.cancel()
 
     def set_presence(self, session: GatewaySession, request: SetPresence) -> None:
         """Set a session's presence. A request with an unknown status is ignored (spec/gateway.md#8)."""
@@ -199,15 +220,33 @@ class PresenceFeed:
             for node, last_message_at in self._last_message_at.items()
             if now - last_message_at >= NODE_TIMEOUT_SECONDS
         ]
+        are_events_lost = False
         for node in lost_nodes:
             log.warning("A node stopped responding; ending its sessions", extra={"node": node})
             self._on_lost_sessions(self._presences.sessions(node))
+            if self._has_unpublished is not None and node in self._logged_nodes:
+                task = asyncio.get_running_loop().create_task(self._check_lost_node(node, self._has_unpublished))
+                self.lost_node_checks.add(task)
+                task.add_done_callback(self.lost_node_checks.discard)
+            else:
+                are_events_lost = True
             self._remove_node(node)
-        if lost_nodes:
+        if are_events_lost:
+            self._bus.notify_gap()
+
+    async def _check_lost_node(self, node: str, has_unpublished: Callable[[str], Awaitable[bool]]) -> None:
+        """Report a gap if a lost node committed events that it did not publish, or if its log cannot be read."""
+        try:
+            has_gap = await has_unpublished(node)
+        except Exception:
+            log.exception("The log of a lost node could not be read", extra={"node": node})
+            has_gap = True
+        if has_gap:
             self._bus.notify_gap()
 
     def _send(self, event: str, **fields: Any) -> None:
-        body = codec.encode(_NodeMessage(node=self.node, **fields))
+        message = _NodeMessage(node=self.node, has_publication_log=self._has_publication_log, **fields)
+        body = codec.encode(message)
         self._bus.publish(BUS_SUBJECT, Dispatch(event=event, body=body, audience=NO_SESSIONS))
 
     def _receive(self, dispatch: Dispatch) -> None:
@@ -224,6 +263,8 @@ class PresenceFeed:
             if dispatch.event != NODE_HELLO and dispatch.event != NODE_REPORT:
                 self._send(NODE_HELLO)
         self._last_message_at[message.node] = asyncio.get_running_loop().time()
+        if message.has_publication_log:
+            self._logged_nodes.add(message.node)
         if dispatch.event == NODE_REPORT and message.is_full:
             self._replace(message.node, message.session_presences)
         elif dispatch.event == NODE_REPORT:
@@ -263,6 +304,7 @@ class PresenceFeed:
     def _remove_node(self, node: str) -> None:
         """Remove a node and its sessions, and inform this node's sessions."""
         self._last_message_at.pop(node, None)
+        self._logged_nodes.discard(node)
         # Every remaining node detects the loss itself, so each updates only its own sessions.
         user_ids = {presence.user_id for presence in self._presences.sessions(node)}
         for user_id, views in self._presences.remove_node(node).items():

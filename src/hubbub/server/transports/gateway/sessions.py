@@ -97,6 +97,7 @@ class GatewaySessions:
             read_audience=context.presence_audience,
             deliver_local=self._deliver_local,
             on_lost_sessions=self._on_lost_sessions,
+            has_unpublished=context.has_unpublished,
         )
         metrics.watch(metrics.gateway_sessions, lambda: len(self._sessions))
 
