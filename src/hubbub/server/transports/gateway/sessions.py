@@ -199,7 +199,11 @@ class GatewaySessions:
             session.snapshot, session.application_name = opening.snapshot, opening.application_name
             require_sharding(len(opening.guilds), actor)
             # Events of a guild after READY must reach the client even if they happen before its GUILD_CREATE.
-            seats = [self._create_seat(session, guild, is_joining=False) for guild in opening.guilds]
+            seats = (
+                []
+                if session.has_ended
+                else [self._create_seat(session, guild, is_joining=False) for guild in opening.guilds]
+            )
             await self._bus.flush()
         except BaseException:
             self._end(session)
@@ -371,6 +375,10 @@ class GatewaySessions:
         """Invalidate every session, because the bus may have lost events for any of them."""
         self._gap_count += 1
         self.invalidate_all()
+        # Sessions that are still starting would keep hubs alive, whose state lacks the missed events.
+        for user_sessions in list(self._user_sessions.values()):
+            for session in list(user_sessions.sessions):
+                self._end(session)
 
     def invalidate_all(self) -> None:
         """Invalidate every session, so that every client identifies again."""
