@@ -106,11 +106,12 @@ class Stream:
     """Channel ID, message ID and content of each MESSAGE_CREATE, in order of arrival."""
 
 
-def check_messages(sends: Sequence[Send], reads: Sequence[Read]) -> list[str]:
+def check_messages(sends: Sequence[Send], reads: Sequence[Read], *, id_lead_seconds: float = 0.0) -> list[str]:
     """Check that every channel is a linearizable set of messages whose IDs follow the order of the sends.
 
     No acknowledged message is lost, none appears twice, none appears without having been sent, reads never go back, and a message
-    that was sent after another one was acknowledged has the higher ID. The last read of a channel should start after all sends."""
+    that was sent after another one was acknowledged has the higher ID. The last read of a channel should start after all sends.
+    `id_lead_seconds` is the time by which IDs of a process may be ahead of those of others."""
     violations: list[str] = []
     sends_by_channel: dict[str, list[Send]] = defaultdict(list)
     reads_by_channel: dict[str, list[Read]] = defaultdict(list)
@@ -123,7 +124,7 @@ def check_messages(sends: Sequence[Send], reads: Sequence[Read]) -> list[str]:
         channel_reads = sorted(reads_by_channel[channel_id], key=lambda read: read.started)
         found = [
             *_check_ids(channel_sends),
-            *_check_order(channel_sends, channel_reads),
+            *_check_order(channel_sends, channel_reads, id_lead_seconds),
             *_check_reads(channel_sends, channel_reads),
         ]
         violations += [f"channel {channel_id}: {violation}" for violation in found]
@@ -152,7 +153,7 @@ def _check_ids(sends: Sequence[Send]) -> list[str]:
     ]
 
 
-def _check_order(sends: Sequence[Send], reads: Sequence[Read]) -> list[str]:
+def _check_order(sends: Sequence[Send], reads: Sequence[Read], id_lead_seconds: float) -> list[str]:
     """Check that IDs follow the real-time order of sends; reads provide the IDs of sends with an unknown outcome."""
     stored_ids = {content: id for read in reads for id, content in read.messages}
     first_starts: dict[int, tuple[float, str]] = {}
@@ -172,7 +173,7 @@ def _check_order(sends: Sequence[Send], reads: Sequence[Read]) -> list[str]:
         highest.append(max((message_id, content), highest[-1]) if highest else (message_id, content))
     violations = []
     for message_id, (started, content) in first_starts.items():
-        index = bisect_left(ends, started)
+        index = bisect_left(ends, started - id_lead_seconds)
         if index and highest[index - 1][0] > message_id:
             earlier_id, earlier_content = highest[index - 1]
             violations.append(

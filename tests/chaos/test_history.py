@@ -106,6 +106,13 @@ def test_violations_in_histories_of_messages_are_found(name: str) -> None:
     assert all(violation.startswith("channel c: ") for violation in violations)
 
 
+def test_ids_may_be_ahead_by_a_stated_time() -> None:
+    sends = [send(0, 1, "a", 9), send(2, 3, "b", 5), send(7, 8, "c", 8)]
+    assert check_messages(sends[:2], [], id_lead_seconds=5) == []
+    (violation,) = check_messages(sends, [], id_lead_seconds=5)
+    assert "'c' was sent after 'a' was acknowledged" in violation
+
+
 def test_channels_are_independent() -> None:
     other = Send(started=2, ended=3, outcome=ACKNOWLEDGED, channel_id="d", content="b", message_id=1)
     assert check_messages([send(0, 1, "a", 9), other], [read(4, 5, (9, "a"))]) == []
