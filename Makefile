@@ -111,10 +111,11 @@ browser: ## install Chromium and Firefox for the browser tests (Debian, as root)
 	@command -v chromium-browser >/dev/null 2>&1 || $(call install_program,chromium,chromium)
 	@command -v firefox >/dev/null 2>&1 || $(call install_program,firefox-esr,firefox-esr)
 
-proxies: ## install nginx, Caddy and the ClamAV daemon for the deployment tests (Debian, as root)
+proxies: ## install nginx, Caddy, the ClamAV daemon and faketime for the deployment and chaos tests (Debian, as root)
 	@$(call install_program,nginx,nginx)
 	@$(call install_program,caddy,caddy)
 	@$(call install_program,clamd,clamav-daemon)
+	@$(call install_program,faketime,faketime)
 
 # Program and package.
 define install_program

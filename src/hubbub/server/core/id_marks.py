@@ -21,6 +21,8 @@ LEAD_MS: Final = 5_000
 """Lead of the mark over the clock and the newest ID when it is written, in milliseconds."""
 CHECK_SECONDS: Final = 0.5
 """Interval at which the mark is compared with the clock and the newest ID, in seconds."""
+SPILL_MS: Final = 100
+"""Difference between the mark and the last millisecond that follows the clock; IDs use it if that millisecond is full."""
 WARNING_MS: Final = 60_000
 """Minimum difference between the mark and the clock, in milliseconds, for which a start logs a warning."""
 
@@ -89,3 +91,5 @@ class IdMark:
     async def _write(self, mark_ms: int) -> None:
         await self._database.write(lambda tx: meta.put(tx, self._name, str(mark_ms)))
         self._mark_ms = mark_ms
+        # A clock that jumps forward must not create IDs above the mark: they would not be known after a crash.
+        self._ids.limit_to(mark_ms - SPILL_MS)

@@ -55,6 +55,8 @@ class SnowflakeFactory:
         """The milliseconds that were removed from `_counters`."""
         self._backward_set_count = clock.backward_set_count
         self._last_ms = -1
+        self._limit_ms: int | None = None
+        """Millisecond since EPOCH_MS after which the clock is not followed; None without a limit."""
         self.require_lease: Callable[[], None] | None = None
         """Function that raises if another process could use the number of this process; None without a lease."""
 
@@ -68,12 +70,19 @@ class SnowflakeFactory:
         with self._lock:
             self._last_ms = max(self._last_ms, ms - EPOCH_MS + 1)
 
+    def limit_to(self, ms: int) -> None:
+        """Do not follow the clock beyond a time in Unix milliseconds; IDs then continue in the last millisecond before it."""
+        with self._lock:
+            self._limit_ms = ms - EPOCH_MS
+
     def new(self, kind: type[S]) -> S:
         """Return a new ID; its timestamp is the current time, or later while IDs run ahead of the clock."""
         if self.require_lease is not None:
             self.require_lease()
         with self._lock:
             current_ms = max(0, self._clock.now_ms() - EPOCH_MS)
+            if self._limit_ms is not None:
+                current_ms = min(current_ms, self._limit_ms)
             if self._clock.backward_set_count != self._backward_set_count:
                 self._backward_set_count = self._clock.backward_set_count
                 ms = current_ms
