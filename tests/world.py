@@ -645,9 +645,9 @@ class World:
 
 
 @asynccontextmanager
-async def run_with_settings(config: Config) -> AsyncIterator[World]:
-    """Run a server with these settings and yield its World."""
-    app = App(config, clock=ControlledClock(NOW_MS, running=False))
+async def run_with_settings(config: Config, clock: ControlledClock | None = None) -> AsyncIterator[World]:
+    """Run a server with these settings and yield its World. Its clock stands still, unless another one is passed."""
+    app = App(config, clock=clock or ControlledClock(NOW_MS, running=False))
     await app.start()
     async with aiohttp.ClientSession() as client:
         world = World(app, client)

@@ -97,7 +97,9 @@ async def redeem_code(
         raise _login_failed_error()
     all_claims = token.claims
     if claims.needs_userinfo(provider, all_claims) and _is_usable_endpoint(provider, discovery.userinfo_endpoint):
-        userinfo = await _request_userinfo(operation, discovery, claims.read_text(tokens, "access_token"))
+        userinfo = await _request_userinfo(
+            operation, provider, discovery, claims.read_text(tokens, "access_token"), now_ms
+        )
         # A response for another user may have been substituted (OpenID Connect Core 5.3.2).
         if userinfo.get("sub") == token.subject:
             all_claims = claims.merge(userinfo, token.claims)
@@ -134,17 +136,44 @@ async def _request_tokens(
         "redirect_uri": _build_redirect_uri(provider, web_url),
         "code_verifier": attempt.verifier,
     }
+    methods = discovery.token_endpoint_auth_methods_supported
+    has_basic = provider.client_secret is not None and "client_secret_basic" in methods
+    response = await _send_token_request(operation, provider, discovery, form_fields, has_basic_credentials=has_basic)
+    # A provider that supports both methods may accept only the one of the client's registration. It rejects the client
+    # before it redeems the code, so that the code is still valid.
+    if has_basic and "client_secret_post" in methods and _read_error(response) == "invalid_client":
+        response = await _send_token_request(operation, provider, discovery, form_fields, has_basic_credentials=False)
+    if response.status != 200:
+        log.warning(
+            "The token endpoint of the login provider %s responded with status %d, %s",
+            provider.id,
+            response.status,
+            _read_error(response) or "without an error code",
+        )
+        raise _login_failed_error()
+    return _decode_object(response)
+
+
+async def _send_token_request(
+    operation: AsyncOperation,
+    provider: LoginProviderConfig,
+    discovery: identity_providers.oidc.Discovery,
+    form_fields: dict[str, str],
+    *,
+    has_basic_credentials: bool,
+) -> OutboundResponse:
+    """Send a form to the token endpoint with the credentials of the client, in a header or in the form."""
     headers = {**DOCUMENT_HEADERS, "Content-Type": "application/x-www-form-urlencoded"}
-    if provider.client_secret is None:
-        form_fields["client_id"] = provider.client_id
-    elif "client_secret_basic" in discovery.token_endpoint_auth_methods_supported:
+    if has_basic_credentials:
         # RFC 6749 2.3.1 encodes both parts like form values.
-        credentials = f"{quote_plus(provider.client_id)}:{quote_plus(provider.client_secret)}"
+        credentials = f"{quote_plus(provider.client_id)}:{quote_plus(provider.client_secret or '')}"
         headers["Authorization"] = f"Basic {base64.b64encode(credentials.encode()).decode()}"
     else:
-        form_fields |= {"client_id": provider.client_id, "client_secret": provider.client_secret}
+        form_fields = {**form_fields, "client_id": provider.client_id}
+        if provider.client_secret is not None:
+            form_fields["client_secret"] = provider.client_secret
     try:
-        response = await operation.outbound.operator_client.request(
+        return await operation.outbound.operator_client.request(
             "POST",
             discovery.token_endpoint,
             headers=headers,
@@ -154,19 +183,14 @@ async def _request_tokens(
     except UnreachableError as error:
         log.warning("The token endpoint of the login provider %s cannot be reached: %s", provider.id, error)
         raise unreachable_error() from None
-    if response.status != 200:
-        log.warning(
-            "The token endpoint of the login provider %s responded with status %d, %s",
-            provider.id,
-            response.status,
-            claims.read_text(_decode_object(response), "error")[:64] or "without an error code",
-        )
-        raise _login_failed_error()
-    return _decode_object(response)
 
 
 async def _request_userinfo(
-    operation: AsyncOperation, discovery: identity_providers.oidc.Discovery, access_token: str
+    operation: AsyncOperation,
+    provider: LoginProviderConfig,
+    discovery: identity_providers.oidc.Discovery,
+    access_token: str,
+    now_ms: int,
 ) -> dict[str, Any]:
     """Return the claims of the userinfo endpoint. They are optional, so a failure returns none."""
     try:
@@ -178,7 +202,39 @@ async def _request_userinfo(
         )
     except (UnreachableError, ValueError):
         return {}
-    return _decode_object(response) if response.status == 200 else {}
+    if response.status != 200:
+        return {}
+    # A client can be registered for signed responses (OpenID Connect Core 5.3.2), whatever it accepts.
+    if response.content_type.partition(";")[0].strip().lower() == "application/jwt":
+        return await _verify_userinfo(operation, provider, discovery, response.body, now_ms)
+    return _decode_object(response)
+
+
+async def _verify_userinfo(
+    operation: AsyncOperation,
+    provider: LoginProviderConfig,
+    discovery: identity_providers.oidc.Discovery,
+    body: bytes,
+    now_ms: int,
+) -> dict[str, Any]:
+    """Return the claims of a signed response of the userinfo endpoint; none if it is invalid."""
+    try:
+        token = identity_providers.jwts.parse_token(body.decode("ascii", "replace").strip())
+        if token.issuer != provider.issuer:
+            raise errors.ID_TOKEN_ISSUER_MISMATCH()
+        if provider.client_id not in token.audiences:
+            raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
+        cache = operation.outbound.operator_client.cache
+        await identity_providers.jwts.require_signature(cache, token, discovery.jwks_uri, now_ms)
+    except ApiError as error:
+        log.warning("The userinfo of the login provider %s is invalid: %s", provider.id, error.describe())
+        return {}
+    return token.claims
+
+
+def _read_error(response: OutboundResponse) -> str:
+    """Return the error code of a response of the token endpoint; an empty string if it has none."""
+    return claims.read_text(_decode_object(response), "error")[:64]
 
 
 def _decode_object(response: OutboundResponse) -> dict[str, Any]:
