@@ -285,16 +285,24 @@ def _read_text(path: str) -> str:
 def _add_report_actions(add_action: AddAction) -> None:
     list_reports_parser = add_action("list-reports", "list the messages, users and guilds that users reported")
     list_reports_parser.add_argument("--state", choices=("open", "decided"), default="open")
+    list_reports_parser.add_argument(
+        "--assignee", metavar="USERNAME", help="list only reports assigned to this operator"
+    )
     show_report_parser = add_action("show-report", "show a reported object with its evidence")
+    assign_report_parser = add_action("assign-report", "assign the reports of an object to an operator")
+    unassign_report_parser = add_action("unassign-report", "assign the reports of an object to no operator")
     decide_report_parser = add_action("decide-report", "close the reports of an object with a decision")
-    for parser in (show_report_parser, decide_report_parser):
+    for parser in (show_report_parser, assign_report_parser, unassign_report_parser, decide_report_parser):
         parser.add_argument("case_id", metavar="CASE_ID")
+    assign_report_parser.add_argument("username", metavar="USERNAME", help="a moderator or owner")
     decide_report_parser.add_argument(
         "decision", choices=("dismiss", "warn", "delete_message", "suspend_user", "suspend_guild")
     )
     decide_report_parser.add_argument("--reason", help="reason, which the affected account sees")
     decide_report_parser.add_argument("--until", metavar="TIME", help="end of the suspension of an account")
     decide_report_parser.add_argument("--delete-message", action="store_true", help="delete the reported message too")
+    list_decisions_parser = add_action("list-decisions", "list the decisions about accounts")
+    list_decisions_parser.add_argument("--user", metavar="USERNAME", help="list decisions about this user only")
     add_action("list-appeals", "list the open appeals against decisions")
     decide_appeal_parser = add_action("decide-appeal", "grant or reject an appeal")
     decide_appeal_parser.add_argument("decision_id", metavar="DECISION_ID")

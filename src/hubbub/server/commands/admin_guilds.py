@@ -15,6 +15,7 @@ from hubbub.server.commands.admin_actions import (
 )
 from hubbub.server.core.call import Call
 from hubbub.server.places import guild_administration
+from hubbub.server.talk import file_administration
 
 
 @action("list-guilds")
@@ -34,6 +35,7 @@ def list_guilds(call: Call, arguments: argparse.Namespace) -> list[str]:
 def show_guild(call: Call, arguments: argparse.Namespace) -> list[str]:
     """Print the owner and the usage counts of a guild."""
     guild = guild_administration.guild_details(call, require_guild(call, arguments.guild_id))
+    quota_bytes = file_administration.guild_storage(call, guild.id).quota_bytes
     lines = [
         f"name: {guild.name}",
         f"owner: {guild.owner_name or int(guild.owner_id)}",
@@ -41,7 +43,7 @@ def show_guild(call: Call, arguments: argparse.Namespace) -> list[str]:
         f"channels: {guild.channel_count}",
         f"threads: {guild.thread_count}",
         f"messages: {guild.message_count}",
-        f"storage: {guild.storage_bytes} bytes",
+        f"storage: {guild.storage_bytes}{'' if quota_bytes is None else f' of {quota_bytes}'} bytes",
     ]
     if guild.suspension is not None:
         lines.append(f"suspended: {guild.suspension.reason}")

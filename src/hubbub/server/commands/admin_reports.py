@@ -2,11 +2,14 @@
 
 import argparse
 
+from hubbub.protocol.ids import UserId
+from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.resources import administration
 from hubbub.protocol.resources import reports as wire
 from hubbub.protocol.resources.reports import CaseAction, ReportState
-from hubbub.server.commands.admin_actions import AdminError, action, parse_future_time, parse_id
+from hubbub.server.commands.admin_actions import AdminError, action, parse_future_time, parse_id, require_user
 from hubbub.server.core.call import Call
+from hubbub.server.identity import administration as operator_administration
 from hubbub.server.identity import moderation_decisions
 from hubbub.server.talk import reports
 
@@ -14,11 +17,17 @@ from hubbub.server.talk import reports
 @action("list-reports")
 def list_reports(call: Call, arguments: argparse.Namespace) -> list[str]:
     """Print the reported objects in a state."""
-    query = wire.ListReportCases(state=ReportState(arguments.state), limit=administration.PAGE_LIMIT_MAX)
+    assignee = None if arguments.assignee is None else require_user(call, arguments.assignee)
+    query = wire.ListReportCases(
+        state=ReportState(arguments.state),
+        assignee_id=None if assignee is None else UserId(assignee.id),
+        limit=administration.PAGE_LIMIT_MAX,
+    )
     cases = reports.case_list(call, reports.search(call, query))
     lines = [
         f"{int(case.id)} {case.kind} {int(case.target_id)} ({case.report_count} reports: {', '.join(case.reasons)}): "
         + " ".join(case.title.split())
+        + ("" if case.assignee_name is None else f" (assigned to {case.assignee_name})")
         for case in cases
     ]
     return lines or ["No reports found."]
@@ -29,6 +38,8 @@ def show_report(call: Call, arguments: argparse.Namespace) -> list[str]:
     """Print a reported object with its evidence."""
     case = reports.case_details(call, reports.require_case(call, parse_id(arguments.case_id)))
     lines = [f"{case.kind}: {int(case.target_id)}", f"state: {case.state}"]
+    if case.assignee_name is not None:
+        lines.append(f"assigned to: {case.assignee_name}")
     if case.action is not None:
         lines.append(f"decision: {case.action}")
     if case.reports and (message := case.reports[0].evidence.message) is not None:
@@ -42,6 +53,27 @@ def show_report(call: Call, arguments: argparse.Namespace) -> list[str]:
         for report in case.reports
     ]
     return lines
+
+
+@action("assign-report")
+def assign_report(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Assign the reports of an object to an operator who can decide about them."""
+    user = require_user(call, arguments.username)
+    roles = {operator.username: operator.role for operator in operator_administration.operators.list_operators(call)}
+    if user.username not in roles or not operator_administration.rules.has_role(
+        roles[user.username], OperatorRole.MODERATOR
+    ):
+        raise AdminError(f"{user.username} is not a moderator or owner; see hubbub admin list-operators")
+    case = reports.require_case(call, parse_id(arguments.case_id))
+    reports.assign(call, case, user.id, detail=f"to {user.username}")
+    return [f"Assigned case {case.id} to {user.username}."]
+
+
+@action("unassign-report")
+def unassign_report(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Assign the reports of an object to no operator."""
+    case = reports.assign(call, reports.require_case(call, parse_id(arguments.case_id)), None)
+    return [f"Case {case.id} is not assigned to an operator any more."]
 
 
 @action("decide-report")
@@ -70,6 +102,25 @@ def list_appeals(call: Call, arguments: argparse.Namespace) -> list[str]:
         for decision in moderation_decisions.administered_decisions(call, rows)
     ]
     return lines or ["No open appeals."]
+
+
+@action("list-decisions")
+def list_decisions(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Print the decisions about accounts, newest first."""
+    user = None if arguments.user is None else require_user(call, arguments.user)
+    rows = moderation_decisions.list_page(
+        call.tx,
+        user_id=None if user is None else user.id,
+        appeal_state=None,
+        before_id=None,
+        limit=administration.PAGE_LIMIT_MAX,
+    )
+    lines = [
+        f"{int(decision.id)} {decision.username or int(decision.user_id)} {decision.action}: "
+        + " ".join((decision.reason or "without a reason").split())
+        for decision in moderation_decisions.administered(call, rows)
+    ]
+    return lines or ["No decisions found."]
 
 
 @action("decide-appeal")

@@ -118,6 +118,29 @@ async def test_a_warned_user_appeals_on_the_account_page(world: World) -> None:
     assert "Your appeal was rejected. No" in (await browser.open("/settings/account")).text
 
 
+async def test_reports_are_assigned_on_the_command_line(world: World) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.AUDITOR)
+    await create_operator(world, "ben", OperatorRole.MODERATOR)
+    _, _, bob, message = await create_guild_with_spam(world)
+    await report_message(bob, message)
+    [case] = await list_cases(ann)
+
+    with pytest.raises(AdminError, match="ann is not a moderator or owner"):
+        await run_admin_command(world, "assign-report", case["id"], "ann")
+    assert "to ben" in await run_admin_command(world, "assign-report", case["id"], "ben")
+
+    assert [found["assignee_name"] for found in await list_cases(ann)] == ["ben"]
+    assert "(assigned to ben)" in await run_admin_command(world, "list-reports", "--assignee", "ben")
+    assert await run_admin_command(world, "list-reports", "--assignee", "ann") == "No reports found."
+    assert "assigned to: ben" in await run_admin_command(world, "show-report", case["id"])
+    await run_admin_command(world, "unassign-report", case["id"])
+    assert [found["assignee_name"] for found in await list_cases(ann)] == [None]
+    await run_admin_command(world, "decide-report", case["id"], "warn", "--reason", "Stay polite")
+    assert "warn: Stay polite" in await run_admin_command(world, "list-decisions")
+    with pytest.raises(AdminError, match="already decided"):
+        await run_admin_command(world, "assign-report", case["id"], "ben")
+
+
 async def test_reports_and_appeals_are_decided_on_the_command_line(world: World) -> None:
     ann = await create_operator(world, "ann", OperatorRole.AUDITOR)
     _, spammer, bob, message = await create_guild_with_spam(world)

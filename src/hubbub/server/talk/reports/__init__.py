@@ -5,7 +5,7 @@ from hubbub.server.core.jobs import Job
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.users.signals import UserDeleted
 from hubbub.server.talk.reports import actions, admin_routes, routes, store
-from hubbub.server.talk.reports.actions import decide, delete_expired, require_case
+from hubbub.server.talk.reports.actions import assign, decide, delete_expired, require_case
 from hubbub.server.talk.reports.admin_routes import search
 from hubbub.server.talk.reports.views import case_details, case_list, export_data
 
@@ -26,4 +26,14 @@ SLICE = Slice(
     listeners={UserDeleted: _on_user_deleted},
 )
 
-__all__ = ["SLICE", "case_details", "case_list", "decide", "delete_expired", "export_data", "require_case", "search"]
+__all__ = [
+    "SLICE",
+    "assign",
+    "case_details",
+    "case_list",
+    "decide",
+    "delete_expired",
+    "export_data",
+    "require_case",
+    "search",
+]

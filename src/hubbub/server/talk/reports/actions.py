@@ -54,13 +54,12 @@ def create(call: Call, body: wire.CreateReport) -> tuple[ReportRow, CaseRow]:
     return report, case
 
 
-def assign(call: Call, case: CaseRow, *, is_assigned: bool) -> CaseRow:
-    """Assign an open case to the caller, or to no operator."""
+def assign(call: Call, case: CaseRow, assignee_id: int | None, *, detail: str = "") -> CaseRow:
+    """Assign an open case to an operator, or to no operator. `detail` is for the audit log of operators."""
     _require_open(case)
-    assignee_id = int(call.user_id) if is_assigned else None
     if case.assignee_id != assignee_id:
         store.set_assignee(call.tx, case.id, assignee_id)
-        _log_case_action(call, "report.assign" if is_assigned else "report.unassign", case)
+        _log_case_action(call, "report.unassign" if assignee_id is None else "report.assign", case, detail=detail)
     return case._replace(assignee_id=assignee_id)
 
 

@@ -45,7 +45,7 @@ def get_report_case(call: Call, case_id: Snowflake) -> wire.ReportCaseDetails:
 @handles(wire.ASSIGN_REPORT_CASE)
 def assign_report_case(call: Call, case_id: Snowflake, body: wire.AssignReportCase) -> wire.ReportCase:
     """Assign a reported object to the current operator, or to none."""
-    case = actions.assign(call, actions.require_case(call, case_id), is_assigned=body.assigned)
+    case = actions.assign(call, actions.require_case(call, case_id), int(call.user_id) if body.assigned else None)
     return views.case_list(call, [case])[0]
 
 

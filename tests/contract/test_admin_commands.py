@@ -1,0 +1,75 @@
+"""Every operation of operators has a command of `hubbub admin`."""
+
+from hubbub.server.app import App
+from hubbub.server.commands import admin_socket
+from tests.world import small_config
+
+COMMANDS = {
+    "GET /admin/announcements": "list-announcements",
+    "POST /admin/announcements": "announce",
+    "POST /admin/announcements/{announcement_id}/end": "end-announcement",
+    "GET /admin/applications": "list-applications",
+    "GET /admin/applications/{application_id}": "show-application",
+    "POST /admin/applications/{application_id}/delete": "delete-application",
+    "POST /admin/applications/{application_id}/disable": "disable-application",
+    "POST /admin/applications/{application_id}/enable": "enable-application",
+    "GET /admin/audit-log": "audit-log",
+    "GET /admin/decisions": "list-decisions",
+    "POST /admin/decisions/{decision_id}/appeal": "decide-appeal",
+    "PUT /admin/documents/{document_kind}": "publish-document",
+    "GET /admin/features": "list-features",
+    "PUT /admin/features/{feature_name}": "switch-feature",
+    "GET /admin/files": "list-files",
+    "POST /admin/files/{attachment_id}/delete": "delete-file",
+    "GET /admin/guilds": "list-guilds",
+    "GET /admin/guilds/{guild_id}": "show-guild",
+    "POST /admin/guilds/{guild_id}/delete": "delete-guild",
+    "POST /admin/guilds/{guild_id}/restore": "restore-guild",
+    "GET /admin/guilds/{guild_id}/storage": "show-guild",
+    "PUT /admin/guilds/{guild_id}/storage": "set-quota",
+    "POST /admin/guilds/{guild_id}/suspend": "suspend-guild",
+    "POST /admin/guilds/{guild_id}/transfer": "transfer-guild",
+    "POST /admin/guilds/{guild_id}/unsuspend": "unsuspend-guild",
+    "GET /admin/jobs": "list-jobs",
+    "POST /admin/jobs/{job_id}/discard": "discard-job",
+    "POST /admin/jobs/{job_id}/retry": "retry-job",
+    "GET /admin/operators": "list-operators",
+    "GET /admin/operators/@me": "list-operators",
+    "PUT /admin/operators/{user_id}": "set-operator",
+    "POST /admin/operators/{user_id}/remove": "remove-operator",
+    "GET /admin/queues": "list-jobs",
+    "POST /admin/queues/{job_kind}/retry": "retry-jobs",
+    "GET /admin/registration-invites": "list-registration-invites",
+    "POST /admin/registration-invites": "create-registration-invite",
+    "POST /admin/registration-invites/{registration_invite_id}/delete": "delete-registration-invite",
+    "GET /admin/registrations": "list-registrations",
+    "POST /admin/registrations/{user_id}/approve": "approve-registration",
+    "POST /admin/registrations/{user_id}/reject": "reject-registration",
+    "GET /admin/reports": "list-reports",
+    "GET /admin/reports/{case_id}": "show-report",
+    "POST /admin/reports/{case_id}/assign": "assign-report",
+    "POST /admin/reports/{case_id}/decide": "decide-report",
+    "GET /admin/storage": "storage",
+    "GET /admin/users": "list-users",
+    "GET /admin/users/{user_id}": "show-user",
+    "POST /admin/users/{user_id}/delete": "delete-user",
+    "POST /admin/users/{user_id}/end-sessions": "end-sessions",
+    "POST /admin/users/{user_id}/restore": "restore-user",
+    "GET /admin/users/{user_id}/storage": "show-user",
+    "PUT /admin/users/{user_id}/storage": "set-quota",
+    "POST /admin/users/{user_id}/suspend": "ban-user",
+    "POST /admin/users/{user_id}/unsuspend": "unban-user",
+}
+"""Commands that do the same as an operation."""
+
+
+def test_every_operation_of_operators_has_a_command() -> None:
+    endpoints = App(small_config()).table.endpoints
+    operations = {
+        f"{endpoint.operation.method} {endpoint.operation.path}"
+        for endpoint in endpoints
+        if endpoint.operation.operator is not None
+    }
+
+    assert operations == set(COMMANDS)
+    assert set(COMMANDS.values()) <= set(admin_socket.ACTIONS)
