@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import psycopg
 import pytest
 
 from hubbub.protocol.control.ready import ReadyDocument, WorldApplication, WorldBot, WorldUser
@@ -289,6 +290,8 @@ def test_an_unreachable_bus_is_reported_in_one_line_with_the_next_step(postgres_
         rf"hubbub: cannot reach NATS at {url}: .*refused.*; start NATS, or correct --nats-url", last_line
     )
     assert "NATS" not in "".join(error.splitlines()[:-1])
+    with psycopg.connect(postgres_database) as connection:
+        assert connection.execute("SELECT holder FROM process_leases").fetchall() == []
 
 
 def test_a_port_in_use_is_reported_in_one_line(tmp_path: Path) -> None:

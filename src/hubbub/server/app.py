@@ -195,6 +195,15 @@ class App:
         self.database.on_commit = self.publish
         await self.database.start()
         await self._acquire_process_number()
+        try:
+            await self._start_parts(sock, voice_sockets)
+        except BaseException:
+            # Another process could not use the number until the lease expires.
+            await self.stop()
+            raise
+
+    async def _start_parts(self, sock: socket.socket, voice_sockets: sockets.VoiceSockets | None) -> None:
+        """Start everything that needs the store."""
         await self._id_mark.start()
         await self.bus.start()
         if self._publication_log is not None:
