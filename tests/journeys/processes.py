@@ -100,6 +100,12 @@ class Server:
         """Return the log so far."""
         return self.log.read_text(errors="replace")
 
+    async def wait_logged(self, text: str) -> None:
+        """Wait until the log contains a text."""
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            while text not in self.log_text():
+                await asyncio.sleep(0.02)
+
     def kill(self) -> None:
         """Kill the process with SIGKILL."""
         assert self._process is not None

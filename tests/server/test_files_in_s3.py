@@ -9,6 +9,7 @@ import aiohttp
 import pytest
 
 from hubbub.server import cli
+from tests.contract.shell import choose_free_port
 from tests.fixtures.s3 import Bucket, S3Server, needs_s3
 from tests.journeys.processes import ApiUser, create_guild, register_user, running_server
 
@@ -97,6 +98,8 @@ async def test_wrong_settings_are_named_by_the_doctor_and_in_the_log(
     assert "-> check --files-url and its permissions" in output
 
     async with running_server(tmp_path, "serve", *flags) as server, aiohttp.ClientSession() as client:
+        await server.wait_logged("Files cannot be stored: ")
+        assert problem in server.log_text()
         alice = await register_user(client, server, "alice")
         guild_id, channel_id, _ = await create_guild(alice)
         assert (await upload_file(alice, channel_id)).status == 503
@@ -107,3 +110,22 @@ async def test_wrong_settings_are_named_by_the_doctor_and_in_the_log(
     archive = str(tmp_path / "guild.zip")
     assert await asyncio.to_thread(cli.main, ["export", guild_id, "--output", archive, *flags]) == 0
     assert s3_bucket.list_keys() == []
+
+
+async def test_an_unreachable_endpoint_is_named_by_the_doctor_and_after_the_start(
+    s3_bucket: Bucket, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bucket = s3_bucket._replace(endpoint=f"http://127.0.0.1:{choose_free_port()}")
+    flags = ["--data", str(tmp_path / "data"), "--files-url", bucket.files_url(secret="hush-hush")]
+
+    async with running_server(tmp_path, "serve", *flags) as server, aiohttp.ClientSession() as client:
+        await server.wait_logged("Files cannot be stored: ")
+        # Everything else works.
+        await create_guild(await register_user(client, server, "alice"))
+        log = server.log_text()
+    assert await asyncio.to_thread(cli.main, ["doctor", "--port", "0", *flags]) == 1
+    output = capsys.readouterr().out
+
+    assert "uploads fail until this is corrected. Check --files-url, or run hubbub doctor" in log
+    assert "-> check --files-url and its permissions" in output
+    assert "hush-hush" not in log + output

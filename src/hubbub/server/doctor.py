@@ -23,7 +23,7 @@ from hubbub.server.core.bus import BusError
 from hubbub.server.core.clock import RealClock
 from hubbub.server.core.config import ROLES, Config, ConfigError
 from hubbub.server.core.event_dispatch import Dispatch
-from hubbub.server.core.files import Files
+from hubbub.server.core.files import Files, FileStoreError, describe_store_error
 from hubbub.server.core.logs import Secrets
 from hubbub.server.core.mail import MailError, SmtpMailer
 from hubbub.server.core.migrations import MigrationError
@@ -197,6 +197,8 @@ def _check_embedded(path: Path) -> Finding:
 def _check_postgres(url: str, process_number: int) -> Finding:
     import psycopg
 
+    from hubbub.server.core.postgres_capacity import find_shortage
+
     try:
         with psycopg.connect(url, connect_timeout=int(CHECK_TIMEOUT_SECONDS), autocommit=True) as connection:
             message = _describe_schema(
@@ -204,9 +206,10 @@ def _check_postgres(url: str, process_number: int) -> Finding:
                 "information_schema.tables WHERE table_schema = current_schema() AND table_name = 'schema_migrations'",
             )
             version = connection.info.server_version // 10_000
-            lease = None
+            lease = shortage = None
             if connection.execute("SELECT 1 WHERE to_regclass('process_leases') IS NOT NULL").fetchone():
                 lease = connection.execute(process_leases.HOLDER_SQL, (process_number,)).fetchone()
+                shortage = find_shortage(lambda sql: connection.execute(sql).fetchall(), process_number)
     except psycopg.Error as error:
         lines = Secrets().clean(str(error)).strip().splitlines()
         return Finding(
@@ -223,6 +226,8 @@ def _check_postgres(url: str, process_number: int) -> Finding:
             f"{message}; process number {process_number} is in use by {lease[0]}",
             "stop that process before you start this one, or set another --worker",
         )
+    if shortage is not None:
+        return Finding("note", "database", f"{message}; {shortage.message}", shortage.fix)
     return Finding("ok", "database", message)
 
 
@@ -267,22 +272,17 @@ async def _check_files(config: Config) -> Finding:
             # Writing a test file would create the folder, which the check must not leave behind.
             return Finding("ok", "files", f"{folder} will be created")
         url = str(folder)
-    probe_key = f"doctor/{secrets.token_hex(8)}"
     try:
-        files = Files(url)
-        await files.put(probe_key, b"probe")
-        is_intact = await files.get(probe_key) == b"probe"
-        await files.delete(probe_key)
+        await Files(url).check()
     except Exception as error:
-        lines = Secrets().clean(str(error)).strip().splitlines()
+        reason = describe_store_error(error) if isinstance(error, FileStoreError) else str(error)
+        lines = Secrets().clean(reason).strip().splitlines()
         return Finding(
             "problem",
             "files",
             lines[0][:300] if lines else type(error).__name__,
             "check --files-url and its permissions",
         )
-    if not is_intact:
-        return Finding("problem", "files", "a file read back differs from what was written", "set another --files-url")
     return Finding("ok", "files", "readable and writable")
 
 

@@ -5,10 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from hubbub.server.app import App
+from hubbub.server.commands import startup_checks
 from hubbub.server.core.config import Config
+from hubbub.server.core.postgres import CONNECTIONS_MAX
 from hubbub.server.core.process_leases import ProcessLease, ProcessNumberInUse, find_lease
 from hubbub.server.core.store import Database
 from hubbub.server.doctor import Finding, run_checks
@@ -96,9 +99,9 @@ async def test_a_process_notices_that_its_number_was_taken_over(database: Databa
     assert row.owner == "successor"
 
 
-async def diagnose_database(url: str) -> Finding:
+async def diagnose_database(url: str, process_number: int = 0) -> Finding:
     """Return the finding of `hubbub doctor` about the database."""
-    config = Config(port=0, database_url=url)
+    config = Config(port=0, database_url=url, worker=process_number)
     return next(
         finding for finding in [finding async for finding in run_checks(config)] if finding.subject == "database"
     )
@@ -118,3 +121,28 @@ async def test_a_second_server_with_the_same_number_does_not_start(migrated_data
         restarted = App(small_config(database_url=url))
         await restarted.start()
         await restarted.stop()
+
+
+async def test_too_few_connections_for_all_processes_are_named_with_the_setting(
+    migrated_databases: DatabasePool, caplog: pytest.LogCaptureFixture
+) -> None:
+    with migrated_databases.acquire() as url, psycopg.connect(url, autocommit=True) as connection:
+        first, second = (App(small_config(database_url=url, worker=number)) for number in (0, 1))
+        await first.start()
+        await startup_checks.run_checks(first)
+        assert "connections" not in caplog.text
+        name = connection.info.dbname
+        connection.execute(f'ALTER DATABASE "{name}" CONNECTION LIMIT {2 * CONNECTIONS_MAX - 1}')
+        await second.start()
+
+        await startup_checks.run_checks(second)
+        await second.stop()
+        finding = await diagnose_database(url, process_number=1)
+        connection.execute(f'ALTER DATABASE "{name}" CONNECTION LIMIT {2 * CONNECTIONS_MAX}')
+        later = await diagnose_database(url, process_number=1)
+        await first.stop()
+
+    needed = "2 processes need up to 74 connections, but PostgreSQL allows 73"
+    assert f"{needed}; run: ALTER DATABASE ... CONNECTION LIMIT 84" in caplog.text
+    assert (finding.level, needed in finding.message) == ("note", True)
+    assert later.level == "ok"

@@ -60,7 +60,7 @@ def assign_report(call: Call, arguments: argparse.Namespace) -> list[str]:
     """Assign the reports of an object to an operator who can decide about them."""
     user = require_user(call, arguments.username)
     roles = {operator.username: operator.role for operator in operator_administration.operators.list_operators(call)}
-    if user.username not in roles or not operator_administration.rules.has_role(
+    if user.username not in roles or not operator_administration.rules.includes_role(
         roles[user.username], OperatorRole.MODERATOR
     ):
         raise AdminError(f"{user.username} is not a moderator or owner; see hubbub admin list-operators")
@@ -118,7 +118,7 @@ def list_decisions(call: Call, arguments: argparse.Namespace) -> list[str]:
     lines = [
         f"{int(decision.id)} {decision.username or int(decision.user_id)} {decision.action}: "
         + " ".join((decision.reason or "without a reason").split())
-        for decision in moderation_decisions.administered(call, rows)
+        for decision in moderation_decisions.administered_decisions(call, rows)
     ]
     return lines or ["No decisions found."]
 

@@ -22,7 +22,7 @@ import msgspec
 from hubbub.protocol.control.ready import ReadyDocument
 from hubbub.server import ready_document, worlds
 from hubbub.server.app import App
-from hubbub.server.commands import certificates
+from hubbub.server.commands import certificates, startup_checks
 from hubbub.server.commands.admin_socket import AdminSocket
 from hubbub.server.control import ControlApi
 from hubbub.server.control.lint import format_report
@@ -127,6 +127,7 @@ async def _run_until_stopped(
         load_static_files()[1].load()
     await app.start()
     compression_task = None if is_rehearsal else asyncio.ensure_future(_compress_client())
+    checks_task = None if is_rehearsal else asyncio.ensure_future(startup_checks.run_checks(app))
     admin_socket = AdminSocket(app, {"import": _import_file})
     await admin_socket.start()
     stack = contextlib.ExitStack()
@@ -163,6 +164,9 @@ async def _run_until_stopped(
     finally:
         if compression_task is not None:
             await compression_task
+        if checks_task is not None:
+            checks_task.cancel()
+            await asyncio.gather(checks_task, return_exceptions=True)
         if control is not None:
             await control.close()
         await admin_socket.close()

@@ -1,9 +1,11 @@
 """The file store for attachments, images and sounds: a local folder, memory (rehearsals), or S3-compatible storage."""
 
+import asyncio
 import contextlib
 import mimetypes
 import os
 import re
+import secrets
 from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +19,8 @@ from obstore.store import LocalStore, MemoryStore, ObjectStore, S3Store
 KEY_BYTES_MAX: Final = 1024
 KEY_PART_BYTES_MAX: Final = 255
 CHUNK_BYTES: Final = 256 * 1024
+CHECK_TIMEOUT_SECONDS: Final = 10.0
+"""Time in seconds in which a check of the store must finish."""
 
 # Characters with a special meaning in a file system, an object store or a URL.
 _FORBIDDEN_CHARACTERS: Final = re.compile(r"[\x00-\x1f\x7f\\#?%*\"<>|:~\[\]{}^`]")
@@ -117,6 +121,22 @@ class Files:
             if self._bucket and "NoSuchBucket" in str(error):
                 raise FileStoreError(f"the bucket {self._bucket} does not exist") from error
             raise
+
+    async def check(self, timeout_seconds: float = CHECK_TIMEOUT_SECONDS) -> None:
+        """Write, read and delete a small file. Raise FileStoreError with the reason if that fails or takes too long."""
+        key = f"doctor/{secrets.token_hex(8)}"
+        try:
+            # The library repeats failed requests for minutes.
+            async with asyncio.timeout(timeout_seconds):
+                await self.put(key, b"probe")
+                is_intact = await self.get(key) == b"probe"
+                await self.delete(key)
+        except TimeoutError:
+            raise FileStoreError(f"no response within {timeout_seconds:.0f} s") from None
+        except OSError as error:
+            raise FileStoreError(str(error)) from error
+        if not is_intact:
+            raise FileStoreError("a file read back differs from what was written")
 
     async def export(self) -> dict[str, tuple[bytes, str]]:
         """Return every file with its type, by key. Use it only for a store in memory, such as that of a rehearsal."""

@@ -62,6 +62,10 @@ LOOP_WRITERS_MAX: Final = 16
 """Maximum number of connections for writes on the event loop."""
 LOOP_READERS_MAX: Final = 4
 """Maximum number of connections for reads on the event loop."""
+CONNECTIONS_MAX: Final = (
+    THREAD_COUNT + READ_THREAD_COUNT + CONTENDED_THREAD_COUNT + LOOP_WRITERS_MAX + LOOP_READERS_MAX + 1
+)
+"""Maximum number of connections of one process; the last one belongs to the monitor."""
 CONCURRENT_ATTEMPTS_MAX: Final = 2
 """Maximum number of attempts of a conflicting unit of work before it is queued as a contended unit."""
 CONTENDED_SECONDS_MAX: Final = 10.0
