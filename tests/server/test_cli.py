@@ -678,6 +678,8 @@ def test_the_summary_of_serve_names_no_users_and_only_enabled_pages() -> None:
 
     assert "http://W/login" in text
     assert "hubbub admin" in text
+    # An installed package contains no pages.
+    assert ".md" not in text
     assert "Users" not in text
     assert "in memory" not in text
     assert "/login" not in startup_summary(document, is_rehearsal=False, has_pages=False)

@@ -330,7 +330,7 @@ def _add_settings(
         return
     group = parser.add_argument_group(
         "other settings",
-        "described in docs/operating.md; each can also be set as HUBBUB_... in the environment or in the TOML file",
+        "each can also be set as HUBBUB_... in the environment or in the TOML file",
     )
     for key in settings.KEYS:
         if key not in help_texts and key not in excluded_keys:

@@ -109,7 +109,12 @@ def _check_payments(config: Config) -> Finding:
     try:
         provider = open_payments(config.payments, is_rehearsal=config.control)
     except ConfigError as error:
-        return Finding("problem", "payments", f"{error.source} {error.problem}", "see docs/payments.md")
+        return Finding(
+            "problem",
+            "payments",
+            f"{error.source} {error.problem}",
+            "set --payments to module:name of an installed payment provider",
+        )
     return Finding("ok", "payments", "purchases are enabled" if provider.enabled else "purchases are disabled")
 
 

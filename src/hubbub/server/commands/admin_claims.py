@@ -23,4 +23,4 @@ def list_claims(call: Call, arguments: argparse.Namespace) -> list[str]:
     lines = [f"{claim.code}  {claim.username}" for claim in imports.claims.list_open(call.tx, guild.id)]
     if not lines:
         return ["No placeholder accounts are left to claim."]
-    return [*lines, f"A user claims an account at {call.config.web_url}/claim; see docs/moving.md."]
+    return [*lines, f"A user claims an account at {call.config.web_url}/claim."]

@@ -356,7 +356,8 @@ def startup_summary(
 def _operating_lines() -> list[str]:
     return [
         "",
-        "  See docs/operating.md for settings and backups. Manage the server at /admin or with `hubbub admin`.",
+        "  Settings: hubbub serve --help. Checks: hubbub doctor. Backups: hubbub backup --help.",
+        "  Manage the server at /admin or with `hubbub admin`.",
         "  Press Ctrl-C to stop; requests in progress are completed first.",
         "",
     ]

@@ -578,7 +578,7 @@ def describe_allowed(key: str) -> str:
     if key == "activities.proxy_host":
         return "a lowercase host name, such as activities.example.org"
     if key == "login.providers":
-        return "[[login.providers]] in the file or a JSON list, as in docs/operating.md"
+        return "[[login.providers]] in the file or a JSON list of tables with id, name, issuer and client_id"
     if key == "mail.sender":
         return "an email address, such as noreply@example.org or Example Chat <noreply@example.org>"
     if key == "now":
