@@ -1,8 +1,10 @@
 """An archive of any guild survives an import into an empty server."""
 
 import asyncio
+import hashlib
 import tempfile
 from collections import Counter
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from hubbub.server.identity import accounts
 from hubbub.server.transfer.export import export_guild
 from hubbub.server.transfer.importer import Importer
 from hubbub.server.transfer.sources import ArchiveSource
+from tests.server.archived_guilds import GuildBuilder, describe_archive, guilds, list_files
 from tests.server.archives import ID, read_archive, replace_ids
 from tests.server.test_import_validation import GUILD_ID, write_archive
 from tests.world import NOW_MS, small_config
@@ -87,6 +90,33 @@ def test_an_export_of_an_import_is_equal_to_the_archive(messages: list[dict[str,
 
     assert replace_ids(second_export) == replace_ids(first_export)
     assert describe_messages(first_export) == describe_messages(original_records)
+
+
+@settings(max_examples=60)
+@given(guild=guilds())
+def test_an_import_and_its_export_lose_nothing_of_a_guild(guild: GuildBuilder) -> None:
+    files = list_files(guild.records, guild.contents)
+    index = [
+        {"path": path, "size": len(data), "sha256": hashlib.sha256(data).hexdigest()} for path, data in files.items()
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        archive = write_archive(
+            Path(folder) / "generated.zip",
+            {f"files/{path}": data for path, data in files.items()},
+            **guild.records,
+            files=index,
+        )
+        asyncio.run(import_and_export(archive, Path(folder) / "exported.zip"))
+
+        expected, exported = describe_archive(archive), describe_archive(Path(folder) / "exported.zip")
+
+    differences = [
+        (table, index, *pair)
+        for table in expected | exported
+        for index, pair in enumerate(zip_longest(expected.get(table, []), exported.get(table, [])))
+        if pair[0] != pair[1]
+    ]
+    assert not differences
 
 
 def describe_messages(records: dict[str, list[Any]]) -> list[Any]:

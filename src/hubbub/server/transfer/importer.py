@@ -18,13 +18,14 @@ from hubbub.protocol import codec
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.ids import EPOCH_MS, GuildId, Snowflake, UserId
 from hubbub.protocol.images import detect_image_type
+from hubbub.protocol.resources.stickers import LOTTIE_CONTENT_TYPE
 from hubbub.server.app import App
 from hubbub.server.core import cdn_urls, media
 from hubbub.server.core.archives import ArchiveTable, ColumnKind, insert_archived
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.identity import imports, users
-from hubbub.server.places import guilds
+from hubbub.server.places import expressions, guilds
 from hubbub.server.talk import messages
 from hubbub.server.transfer.records import CODECS, USERS, InvalidArchive, Record
 from hubbub.server.transfer.sources import FILE_BYTES_MAX, Source, SourceFile
@@ -237,9 +238,11 @@ class Importer:
                 return False
             if folder == "images":
                 content_type, key = detect_image_type(content), cdn_urls.image_key(name)
+                if content_type is None and expressions.stickers.is_animation(content):
+                    content_type = LOTTIE_CONTENT_TYPE
             else:
                 content_type, key = media.inspect_file(content).content_type, cdn_urls.sound_key(name)
-            # The type is None for other files than images and sounds, such as the JSON of a Lottie sticker.
+            # The type is None for other files than images, Lottie stickers and sounds.
             if content_type is None:
                 return False
         await self._app.files.put(key, content, content_type or "application/octet-stream")

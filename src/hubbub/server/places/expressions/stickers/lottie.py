@@ -41,6 +41,15 @@ def require_animation(encoded_animation: bytes) -> None:
         raise errors.LOTTIE_DURATION()
 
 
+def is_animation(data: bytes) -> bool:
+    """Return whether the data is a Lottie animation that is allowed as a sticker."""
+    try:
+        require_animation(data)
+    except errors.ApiError:
+        return False
+    return True
+
+
 def _is_number(value: Any) -> bool:
     # Below 2**53 integers and floats are exact, so comparisons and differences are reliable.
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1 << 53
