@@ -19,6 +19,7 @@ pytest_plugins = [
     "tests.fixtures.machines",
     "tests.fixtures.nats",
     "tests.fixtures.programs",
+    "tests.fixtures.statements",
     "tests.fixtures.validator",
     "tests.fixtures.worlds",
 ]

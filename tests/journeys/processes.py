@@ -37,11 +37,15 @@ Frame = dict[str, Any]
 class Server:
     """One `hubbub serve` or `hubbub dev` process, on a free port that it keeps across restarts.
 
-    `startup_code` is Python code that the process runs before anything else.
+    `startup_code` is Python code that the process runs before anything else. `source` is the folder with the package of
+    another version, or None for this one.
     """
 
-    def __init__(self, directory: Path, command: str, *flags: str, startup_code: str = "") -> None:
+    def __init__(
+        self, directory: Path, command: str, *flags: str, startup_code: str = "", source: Path | None = None
+    ) -> None:
         self.directory = directory
+        self._source = source
         self.document: dict[str, Any] = {}
         """The content of the ready file."""
         self.log = directory / f"log-{next(_numbers)}"
@@ -82,7 +86,9 @@ class Server:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("HUBBUB_")}
         # Users of these tests join and leave guilds as fast as they can.
         environment["HUBBUB_PROTECTION_RAID_JOINS_MAX"] = "0"
-        environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+        # The first folder with the package wins.
+        folders = [*([] if self._source is None else [str(self._source)]), *sys.path]
+        environment["PYTHONPATH"] = os.pathsep.join(path for path in folders if path)
         flags = ["--port", str(self.port), "--ready-file", str(self.ready_file)]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(

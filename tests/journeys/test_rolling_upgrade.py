@@ -1,7 +1,8 @@
 """A rolling upgrade: processes of two versions on one PostgreSQL, while users keep using the platform.
 
-The older version is this one. The newer version is this one with further migrations, the first of which adds columns to every
-table. So the code of this version runs on a schema that it does not know, as it will beside the next release (decisions/0148).
+In the first test the older version is this one, and the newer version is this one with further migrations, the first of which
+adds columns to every table. So the code of this version runs on a schema that it does not know, as it will beside the next
+release (decisions/0148). In the second test the older version is the code of the previous release, if the clone contains it.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ import pytest
 
 from hubbub.server.core import migrations
 from hubbub.server.core.migrations import MigrationError
+from tests.journeys.previous_version import extract_source
 from tests.journeys.processes import ApiUser, GatewaySession, Server, create_guild, register_user
 
 pytestmark = pytest.mark.xdist_group("rolling_upgrade")
@@ -65,21 +67,25 @@ class Platform:
         self._folder = folder
         self._flags = ("--database-url", database_url, "--nats-url", nats_url, "--rate-limits", "off")
 
-    def add(self, migration_folder: Path | None = None) -> Server:
-        """Return a new process of this version, or of the version with the migrations of a folder; it is not started."""
-        startup_code = (
-            ""
-            if migration_folder is None
-            else (
+    def add(self, migration_folder: Path | None = None, source: Path | None = None) -> Server:
+        """Return a new process of this version, or of the version with the migrations or the source of a folder.
+
+        It is not started."""
+        startup_code = ""
+        if migration_folder is not None:
+            startup_code = (
                 "from pathlib import Path\n"
                 "from hubbub.server.core import migrations\n"
                 f"newer = tuple(migrations.load(Path({str(migration_folder)!r})))\n"
                 "migrations.shipped_migrations = lambda: newer\n"
             )
-        )
+        elif source is not None:
+            startup_code = "import hubbub\nprint('Package:', hubbub.__file__, flush=True)\n"
         number = str(len(self.servers))
         folder_flags = ("--data", str(self._folder / "data"), "--gateway-drain-ms", "0", "--worker", number)
-        self.servers.append(Server(self._folder, "serve", *self._flags, *folder_flags, startup_code=startup_code))
+        self.servers.append(
+            Server(self._folder, "serve", *self._flags, *folder_flags, startup_code=startup_code, source=source)
+        )
         return self.servers[-1]
 
     def stop(self) -> None:
@@ -186,6 +192,37 @@ async def test_two_versions_serve_one_platform_during_a_rolling_upgrade(
     with psycopg.connect(postgres_database) as connection:
         [(count,)] = connection.execute("SELECT COUNT(*) FROM messages WHERE added_number = 7").fetchall()
     assert count > len(sent_contents)
+
+
+async def test_the_previous_release_serves_beside_this_version(
+    tmp_path: Path, postgres_database: str, nats_url: str, client: aiohttp.ClientSession
+) -> None:
+    source = extract_source(tmp_path / "previous")
+    platform = Platform(tmp_path, postgres_database, nats_url)
+    try:
+        old = await platform.add(source=source).start()
+        assert f"Package: {source}/" in old.log_text()
+        alice = await register_user(client, old, "alice")
+        _, channel_id, _ = await create_guild(alice)
+        await use_platform(alice, old, "before")
+        session_at_old = await GatewaySession(alice, old.gateway).open()
+
+        new = await platform.add().start()
+        session_at_new = await GatewaySession(alice, new.gateway).open()
+        await use_platform(alice, old, "old code, new schema")
+        await use_platform(alice, new, "new code, new schema")
+        for server, text in ((old, "through the older process"), (new, "through the newer process")):
+            await alice.at_server(server).create_message(channel_id, text)
+            for session in (session_at_old, session_at_new):
+                await session.wait_message(text)
+
+        await session_at_old.close()
+        await stop_server(old)
+        await old.start()
+        await use_platform(alice, old, "old code, started on the new schema")
+        assert "Traceback" not in old.log_text() + new.log_text()
+    finally:
+        platform.stop()
 
 
 def test_the_embedded_database_can_go_back_to_a_version_before_an_expansion(tmp_path: Path) -> None:
