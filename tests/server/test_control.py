@@ -260,6 +260,16 @@ async def test_a_fork_can_start_from_a_snapshot(rehearsal: Rehearsal) -> None:
     assert (await rehearsal.control_request("GET", "/snapshots")).ok() == []
 
 
+async def test_a_fork_can_start_with_its_trace_enabled(rehearsal: Rehearsal) -> None:
+    for options, is_enabled in (({}, False), ({"trace": True}, True)):
+        fork = (await rehearsal.control_request("POST", "/forks", json=options)).ok()
+        control = {"Authorization": f"Bearer {fork['control_token']}"}
+
+        trace = (await rehearsal.request("GET", f"{fork['control']}/trace", headers=control)).ok()
+
+        assert (trace["on"], trace["events"]) == (is_enabled, [])
+
+
 async def test_a_fork_can_have_its_own_time_and_rate_limits(rehearsal: Rehearsal) -> None:
     options = {"now": "2031-05-01T12:00:00Z", "rate_limits": "real"}
     fork = (await rehearsal.control_request("POST", "/forks", json=options)).ok()

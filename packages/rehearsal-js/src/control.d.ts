@@ -250,6 +250,8 @@ export type CreateFork = {
   now?: string | null;
   /** Enforcement of rate limits in the fork; null copies the setting of the original platform. */
   rate_limits?: "off" | "real" | "report" | null;
+  /** Whether the fork starts with its delivery trace enabled. */
+  trace?: boolean;
 };
 
 /** The channel and settings of a new invite. */

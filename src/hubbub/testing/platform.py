@@ -27,7 +27,7 @@ from hubbub.protocol.control.rate_limits import GET_RATE_LIMITS
 from hubbub.protocol.control.ready import WorldApplication, WorldGuild, WorldLobby
 from hubbub.protocol.control.report import GET_REPORT
 from hubbub.protocol.control.snapshots import Fork
-from hubbub.protocol.control.trace import GET_TRACE, SET_TRACE, SetTrace, TraceQuery
+from hubbub.protocol.control.trace import GET_TRACE, TraceQuery
 from hubbub.protocol.ids import UserId, parse_wide
 from hubbub.protocol.operation import BodyT, Operation
 from hubbub.testing import bots
@@ -70,7 +70,6 @@ class Platform:
         self.has_failed_test = False
         """Whether a test that used the platform failed."""
         self._log_start = process.server.log_size()
-        self.background.run_and_wait(self.context.control.call(SET_TRACE, SetTrace(on=True)))
 
     def __repr__(self) -> str:
         return f"<Platform at {self.web}>"
@@ -78,9 +77,12 @@ class Platform:
     def close(self) -> list[str]:
         """Stop the platform; return errors of actions that were never awaited, unless the test has already failed."""
         errors = self.background.unawaited_errors(wait=not self.has_failed_test)
-        self.background.run_and_wait(self._disconnect_all())
-        self._process.end_fork(self.ready.fork_id)
+        self.background.run_and_wait(self._stop())
         return errors
+
+    async def _stop(self) -> None:
+        await self._disconnect_all()
+        await self._process.end_fork(self.ready.fork_id)
 
     async def _disconnect_all(self) -> None:
         actors: list[Actor] = [*self.users.values(), *self.bots.values()]

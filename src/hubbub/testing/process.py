@@ -65,6 +65,8 @@ class PlatformProcess:
         """Connect to a server; without one, start it."""
         self.server = server or ServerProcess()
         self.background = Background()
+        self._state: ServerState | None = None
+        """The last state that this process stored; None until the server is ready."""
         try:
             self._connect()
         except BaseException:
@@ -83,9 +85,15 @@ class PlatformProcess:
         self.server.finish_start()
 
     def _load_state(self) -> ServerState:
+        """Return the state; other workers change that of a shared server."""
+        if self._state is not None and not self.server.is_shared:
+            return self._state
         return msgspec.json.decode(self.server.state_file.read_bytes(), type=ServerState)
 
     def _store_state(self, state: ServerState) -> None:
+        if self._state is not None and not self.server.is_shared:
+            return
+        self._state = state
         self.server.state_file.write_bytes(msgspec.json.encode(state))
 
     def fork(self, choice: WorldChoice, rate_limits: RateLimitEnforcement) -> Fork:
@@ -107,7 +115,7 @@ class PlatformProcess:
         # Client libraries compare the platform's time with the machine's, so that is the default.
         now = choice.now or _machine_time()
         return await self.control.call(
-            CREATE_FORK, CreateFork(snapshot_id=snapshot_id, now=now, rate_limits=rate_limits)
+            CREATE_FORK, CreateFork(snapshot_id=snapshot_id, now=now, rate_limits=rate_limits, trace=True)
         )
 
     async def _build_snapshot(self, state: ServerState, choice: WorldChoice) -> str:
@@ -121,9 +129,9 @@ class PlatformProcess:
         await self.control.call(LOAD_WORLD, world_file, query=LoadWorldQuery(seed=choice.seed))
         return (await self.control.call(CREATE_SNAPSHOT)).id
 
-    def end_fork(self, fork_id: str) -> None:
+    async def end_fork(self, fork_id: str) -> None:
         """Stop a platform."""
-        self.background.run_and_wait(self.control.call(DELETE_FORK, fork_id=fork_id))
+        await self.control.call(DELETE_FORK, fork_id=fork_id)
 
     def close(self) -> None:
         """Stop the server process and all its forks, unless the server is shared."""

@@ -57,7 +57,8 @@ class ServerProcess:
 
     def __init__(self, shared_path: Path | None = None) -> None:
         """Start the server, unless it is shared and another worker has started it or is starting it."""
-        self._is_shared = shared_path is not None
+        self.is_shared = shared_path is not None
+        """Whether other workers use the server, too."""
         self.directory = _new_directory() if shared_path is None else shared_path
         self.state_file = self.directory / "state.json"
         """File with the snapshots that workers share; it exists once the server is ready."""
@@ -108,7 +109,7 @@ class ServerProcess:
 
     def _acquire(self, *, is_blocking: bool) -> bool:
         """Lock a server, if it is shared; return False if another worker holds the lock and `is_blocking` is False."""
-        if not self._is_shared:
+        if not self.is_shared:
             return True
         self._lock_file = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -128,7 +129,7 @@ class ServerProcess:
         empty_world.write_text("")
         arguments = ["--port", "0", "--world", str(empty_world), "--ready-file", str(self.ready_file), "--seed", "0"]
         # The process that runs the workers has the other end, so this does not wait.
-        stdin = os.open(self.directory / _INPUT, os.O_RDONLY) if self._is_shared else subprocess.PIPE
+        stdin = os.open(self.directory / _INPUT, os.O_RDONLY) if self.is_shared else subprocess.PIPE
         try:
             with self._log.open("wb") as log:
                 self.process = subprocess.Popen(
@@ -140,7 +141,7 @@ class ServerProcess:
                     env={name: value for name, value in os.environ.items() if not name.startswith("HUBBUB_")},
                 )
         finally:
-            if self._is_shared:
+            if self.is_shared:
                 os.close(stdin)
 
     def _start_error(self) -> str:
@@ -169,12 +170,12 @@ class ServerProcess:
                     # The server exits when its stdin is closed.
                     with contextlib.suppress(OSError):
                         stream.close()
-            if self._is_shared:
+            if self.is_shared:
                 # Other workers may still use the server. Without a return code, Popen would warn that it still runs.
                 process.returncode = 0
             else:
                 _wait_or_kill(process)
-        if not self._is_shared:
+        if not self.is_shared:
             shutil.rmtree(self.directory, ignore_errors=True)
 
 

@@ -39,6 +39,8 @@ class CreateFork(msgspec.Struct, kw_only=True):
     """The time of the fork's clock; null keeps the time of the snapshot."""
     rate_limits: RateLimitEnforcement | None = None
     """Enforcement of rate limits in the fork; null copies the setting of the original platform."""
+    trace: bool = False
+    """Whether the fork starts with its delivery trace enabled."""
 
 
 class Fork(ReadyDocument, frozen=True, kw_only=True):

@@ -146,6 +146,7 @@ class Snapshots:
         if app.mailbox is not None:
             app.mailbox.replace(snapshot.mails)
         await app.start()
+        app.trace.is_enabled = request.trace
         fork_id = str(next(self._id_numbers))
         self._forks[fork_id] = (app, control)
         self._fork_parents[fork_id] = self._current_id if request.snapshot_id is None else request.snapshot_id
