@@ -287,7 +287,8 @@ class App:
             )
             self.bus.subscribe(JOBS_SUBJECT, lambda _: self._wake_own_worker())
             self.bus.on_gap(self._wake_own_worker)
-            await self.database.write(lambda tx: retention.schedule(self.make_call(tx)))
+            if self.config.retention.is_limited:
+                await self.database.write(lambda tx: retention.schedule(self.make_call(tx)))
         http_server = HttpServer(
             endpoints=self.table if "api" in self.config.roles else EndpointTable(()),
             database=self.database,

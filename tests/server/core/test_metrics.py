@@ -20,6 +20,12 @@ def test_counters_and_histograms_are_rendered() -> None:
     assert "hubbub_bus_published_total 5.0" in rendered_metrics
 
 
+def test_no_two_metrics_have_the_same_name() -> None:
+    names = re.findall(r"^# TYPE (\S+)", Metrics().render().decode(), re.MULTILINE)
+    assert "hubbub_http_requests_total" in names
+    assert len(names) == len(set(names))
+
+
 def test_metrics_of_two_apps_are_independent() -> None:
     first_metrics, second_metrics = Metrics(), Metrics()
     first_metrics.dispatches("MESSAGE_CREATE").inc()

@@ -1,5 +1,6 @@
 """Handlers of jobs, made from the functions that the slices declare."""
 
+import functools
 import inspect
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
@@ -20,11 +21,17 @@ def job_handlers(
     handlers: dict[str, Callable[..., Any]] = {}
     for resource_slice in slices:
         for kind, function in resource_slice.jobs.items():
-            if inspect.iscoroutinefunction(function):
+            if _is_async(function):
                 handlers[kind] = _async_handler(function, make_operation)
             else:
                 handlers[kind] = _sync_handler(function, make_call)
     return handlers
+
+
+@functools.cache
+def _is_async(function: Callable[..., Any]) -> bool:
+    """Return whether a slice declares an async function; cached, because each App reads the same slices."""
+    return inspect.iscoroutinefunction(function)
 
 
 def _sync_handler(function: Callable[[Call, Job], None], make_call: Callable[[Tx], Call]) -> Callable[[Tx, Job], None]:

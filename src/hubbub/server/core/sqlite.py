@@ -305,7 +305,7 @@ class SqliteDatabase(Database):
     def _open_writer(self) -> None:
         self._connection = self._connect()
         if self._path is None:
-            initialize(self._connection, self._image)
+            initialize(self._connection, self._image, self._cache_bytes)
         else:
             before_upgrade = functools.partial(copy_before_upgrade, self._connection, self._path)
             migrations.migrate_sqlite(self._connection, before_upgrade=before_upgrade)

@@ -95,7 +95,7 @@ def connect(path: Path | None, cache_bytes: int) -> sqlite3.Connection:
     connection.execute("PRAGMA foreign_keys = OFF")
     # Savepoints store the pages to restore in temporary storage.
     connection.execute("PRAGMA temp_store = MEMORY")
-    connection.execute(f"PRAGMA cache_size = -{cache_bytes // 1024}")
+    _set_cache_size(connection, cache_bytes)
     if path is not None:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
@@ -103,6 +103,10 @@ def connect(path: Path | None, cache_bytes: int) -> sqlite3.Connection:
         connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
         connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
     return connection
+
+
+def _set_cache_size(connection: sqlite3.Connection, cache_bytes: int) -> None:
+    connection.execute(f"PRAGMA cache_size = -{cache_bytes // 1024}")
 
 
 def copy_file(source_path: Path, cache_bytes: int, path: str | os.PathLike[str]) -> None:
@@ -122,17 +126,17 @@ def serialize(connection: sqlite3.Connection) -> bytes:
     return bytes(image)
 
 
-def initialize(connection: sqlite3.Connection, image: bytes | None) -> None:
-    """Initialize a new database in memory with the result of `serialize`, or with the empty schema if it is None."""
+def initialize(connection: sqlite3.Connection, image: bytes | None, cache_bytes: int = CACHE_BYTES) -> None:
+    """Initialize a new database in memory with the result of `serialize`, or with the empty schema if it is None.
+
+    SQLite limits a database that starts with an image to 1 GiB."""
     if image is None:
         load_schema_sqlite(connection)
         return
-    source = sqlite3.connect(":memory:")
-    try:
-        source.deserialize(image)
-        source.backup(connection)
-    finally:
-        source.close()
+    # Copying the image page by page into a database without an image would take several times as long.
+    connection.deserialize(image)
+    # Deserializing resets the setting.
+    _set_cache_size(connection, cache_bytes)
 
 
 def restore(connection: sqlite3.Connection, image: bytes, last_stamp: int) -> int:

@@ -16,9 +16,8 @@ DAY_MS: Final = 24 * 3_600_000
 
 
 def schedule(call: Call) -> None:
-    """Schedule the deletion of expired records, unless it is scheduled or no setting limits the age of records."""
-    if call.config.retention.is_limited:
-        jobs.enqueue_once(call.tx, DELETE_EXPIRED_JOB, None, due_ms=call.now_ms, key=DELETE_EXPIRED_JOB)
+    """Schedule the deletion of expired records, unless it is scheduled; not needed if no setting limits their age."""
+    jobs.enqueue_once(call.tx, DELETE_EXPIRED_JOB, None, due_ms=call.now_ms, key=DELETE_EXPIRED_JOB)
 
 
 def _delete_expired(call: Call, job: Job) -> None:
