@@ -282,7 +282,7 @@ def test_a_platform_that_cannot_start_names_the_missing_package(
     result = run_project("module_scope.py")
 
     result.assert_outcomes(errors=2)
-    problem = "hubbub: this command needs the server packages (joserfc is missing); run: pip install 'hubbub[server]'"
+    problem = "hubbub: this command needs the server packages (argon2 is missing); run: pip install 'hubbub[server]'"
     assert problem in result.outlines
 
 

@@ -55,7 +55,14 @@ from hubbub.server.core.store import Tx
 from hubbub.server.core.trace import Trace
 from hubbub.server.core.upload_scanners import RejectedUpload, open_scanners
 from hubbub.server.core.url_maps import ActivitySite
-from hubbub.server.identity import administration, applications, game_sessions, passkeys, retention
+from hubbub.server.identity import (
+    administration,
+    applications,
+    game_sessions,
+    identity_providers,
+    passkeys,
+    retention,
+)
 from hubbub.server.places import activity_instances, activity_proxies, gateway_info, guild_state, voice_states
 from hubbub.server.talk import private_calls
 from hubbub.server.transports.activities import ActivityServer
@@ -66,7 +73,7 @@ from hubbub.server.transports.gateway import Gateway, PresenceFeed
 from hubbub.server.transports.http import HttpServer
 from hubbub.server.transports.http.shared_routes import Pages
 from hubbub.server.transports.operator_endpoints import OperatorEndpoints
-from hubbub.server.transports.voice import VoiceServer, sockets
+from hubbub.server.transports.voice import VoiceServer, sockets, webrtc
 
 log = logging.getLogger(__name__)
 
@@ -178,8 +185,9 @@ class App:
     async def start(self, sock: socket.socket | None = None) -> None:
         """Start the parts of the configured roles, and listen on the configured address or the given socket."""
         if "api" in self.config.roles and not self.config.control:
-            # A rehearsal starts faster without it.
+            # A rehearsal starts faster without the libraries.
             passkeys.load_library()
+            identity_providers.jwts.load_library()
         sock = sock or backends.open_socket(self.config)
         self._loop_monitor.start()
         if self.config.public_url is None:
@@ -375,6 +383,8 @@ class App:
             self.on_fatal()
 
     async def _open_voice(self, voice_sockets: sockets.VoiceSockets) -> VoiceServer:
+        if not self.config.control:
+            webrtc.load_libraries()
         self.voice = VoiceServer(
             voice_sockets,
             db=self.database,

@@ -419,6 +419,11 @@ def _terminate_with_stdin() -> None:
 def _run_server(config: Config, *, is_rehearsal: bool, with_report: bool = False, record: str | None = None) -> int:
     # Start-up only creates long-lived objects, so garbage collection would be wasted time.
     gc.disable()
+    if is_rehearsal:
+        from hubbub.server.core.deferred_certificates import defer_certificates
+
+        with defer_certificates():
+            import_module("aiohttp")
     from hubbub.server.commands import serve
 
     return serve.run(config, is_rehearsal=is_rehearsal, with_report=with_report, record=record)

@@ -7,17 +7,18 @@ control API.
 
 import secrets
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from aiohttp import web
-from joserfc import jwt
-from joserfc.jwk import ECKey
 
 from hubbub.protocol import codec, errors
 from hubbub.protocol.control.identities import CreateCredential, Credential
 from hubbub.protocol.resources.oauth2 import REDIRECT_SCHEME_PREFIX
 from hubbub.server.app import App
+
+if TYPE_CHECKING:
+    from joserfc.jwk import ECKey
 
 ALGORITHM: Final = "ES256"
 DEMO_CLIENT_ID: Final = "demo-game"
@@ -102,6 +103,9 @@ class EmulatedProviders:
         }
         if body.name is not None:
             claims[provider_spec.name_claim] = body.name
+        # Rehearsals start faster without the library, and few of them use it.
+        from joserfc import jwt
+
         key = self._signing_key(provider)
         token = jwt.encode({"alg": ALGORITHM, "kid": key.kid}, claims | body.claims, key)
         return Credential(external_auth_type=provider_spec.auth_type, external_auth_token=token)
@@ -134,7 +138,9 @@ class EmulatedProviders:
     def _base_url(self, provider: str) -> str:
         return f"{self._app.config.web_url}/control/issuers/{provider}"
 
-    def _signing_key(self, provider: str) -> ECKey:
+    def _signing_key(self, provider: str) -> "ECKey":
+        from joserfc.jwk import ECKey
+
         key = self._keys.get(provider)
         if key is None:
             key = ECKey.generate_key("P-256", parameters={"use": "sig", "alg": ALGORITHM, "kid": secrets.token_hex(8)})

@@ -1,19 +1,20 @@
-"""Verification of signed ID tokens: key, algorithm, signature and time."""
+"""Verification of signed ID tokens: key, algorithm, signature and time.
+
+A rehearsal imports the library joserfc when it is first used; other servers import it at the start with `load_library`."""
 
 import binascii
+import functools
 from collections.abc import Container
-from typing import Any, Final, NamedTuple
-
-from joserfc import jws
-from joserfc.errors import JoseError
-from joserfc.jwk import KeySet
-from joserfc.jws import JWSRegistry
-from joserfc.util import urlsafe_b64decode
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from hubbub.protocol import codec, errors
 from hubbub.protocol.resources import identity_providers as wire
 from hubbub.server.core.outbound_cache import OutboundCache
 from hubbub.server.core.outbound_http import UnreachableError
+
+if TYPE_CHECKING:
+    from joserfc.jwk import KeySet
+    from joserfc.jws import JWSRegistry
 
 SKEW_SECONDS: Final = 60
 """Accepted clock skew of the provider, in seconds: how far in the future a token may have been issued."""
@@ -24,9 +25,21 @@ RSA_BITS_MIN: Final = 2048
 RSA_BITS_MAX: Final = 16_384
 """Upper bound of the size of an RSA key, in bits; a key of this size is rejected too."""
 
-_ALGORITHM_REGISTRY: Final = JWSRegistry(algorithms=list(wire.ALGORITHMS))
 # Key types by the first two letters of the algorithm.
 _KEY_TYPES: Final = {"RS": "RSA", "PS": "RSA", "ES": "EC"}
+
+
+def load_library() -> None:
+    """Import the library now, so that no request waits for it."""
+    import joserfc.jws
+    import joserfc.jwt  # noqa: F401
+
+
+@functools.cache
+def _load_registry() -> "JWSRegistry":
+    from joserfc.jws import JWSRegistry
+
+    return JWSRegistry(algorithms=list(wire.ALGORITHMS))
 
 
 class ParsedToken(NamedTuple):
@@ -88,8 +101,11 @@ async def require_signature(cache: OutboundCache, token: ParsedToken, keys_url: 
         key = _find_key(await _fetch_keys(cache, keys_url, now_ms, should_refresh=True), token)
     if key is None:
         raise errors.INVALID_OIDC_TOKEN()
+    from joserfc import jws
+    from joserfc.errors import JoseError
+
     try:
-        jws.deserialize_compact(token.text, key, registry=_ALGORITHM_REGISTRY)
+        jws.deserialize_compact(token.text, key, registry=_load_registry())
     except (JoseError, ValueError, TypeError):
         raise errors.INVALID_OIDC_TOKEN() from None
 
@@ -109,8 +125,11 @@ def require_valid_claims(token: ParsedToken, now_ms: int) -> None:
         raise errors.INVALID_OIDC_TOKEN()
 
 
-def decode_keys(encoded_keys: bytes) -> KeySet:
+def decode_keys(encoded_keys: bytes) -> "KeySet":
     """Parse the JSON of a provider's key set. Unusable keys are skipped. Raise ValueError for invalid data."""
+    from joserfc.errors import JoseError
+    from joserfc.jwk import KeySet
+
     key_objects = codec.decode(encoded_keys, dict[str, Any]).get("keys")
     if not isinstance(key_objects, list) or len(key_objects) > KEYS_MAX:
         raise ValueError("no keys")
@@ -124,14 +143,14 @@ def decode_keys(encoded_keys: bytes) -> KeySet:
     return KeySet(imported_keys)
 
 
-async def _fetch_keys(cache: OutboundCache, url: str, now_ms: int, *, should_refresh: bool = False) -> KeySet:
+async def _fetch_keys(cache: OutboundCache, url: str, now_ms: int, *, should_refresh: bool = False) -> "KeySet":
     try:
         return await cache.get(url, decode_keys, now_ms, should_refresh=should_refresh)
     except (UnreachableError, ValueError):
         raise errors.OIDC_KEYS_UNREACHABLE() from None
 
 
-def _find_key(keys: KeySet, token: ParsedToken) -> Any | None:
+def _find_key(keys: "KeySet", token: ParsedToken) -> Any | None:
     algorithm = token.header["alg"]
     for key in keys.keys:
         public_parameters = key.as_dict(private=False)
@@ -152,6 +171,8 @@ def _is_usable_key(key: dict[str, Any]) -> bool:
 
 
 def _decode_segment(segment: str) -> dict[str, Any]:
+    from joserfc.util import urlsafe_b64decode
+
     try:
         return codec.decode(urlsafe_b64decode(segment.encode("ascii")), dict[str, Any])
     except (ValueError, binascii.Error):

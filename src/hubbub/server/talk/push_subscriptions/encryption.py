@@ -9,8 +9,6 @@ from urllib.parse import urlsplit
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from joserfc import jwt
-from joserfc.jwk import ECKey
 
 AUTHORIZATION_SECONDS: Final = 12 * 3600
 """Lifetime of an authorization in seconds; push services accept at most 24 hours."""
@@ -69,6 +67,10 @@ def derive_public_key(vapid_key: bytes) -> str:
 
 def authorize(vapid_key: bytes, endpoint: str, contact: str | None, now_ms: int) -> str:
     """Return the Authorization header for the push service of an endpoint; `contact` is a URL of the operator."""
+    # Rehearsals start faster without the library.
+    from joserfc import jwt
+    from joserfc.jwk import ECKey
+
     pem = _private_key(vapid_key).private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )

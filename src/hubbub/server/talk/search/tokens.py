@@ -5,6 +5,7 @@ Tokenization is identical for indexing and searching, and on both databases.
 Case, width and Latin accents are ignored. Scripts that are written without spaces are split into single characters;
 characters that are adjacent in a search text must be adjacent in the message."""
 
+import functools
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -22,10 +23,8 @@ PHRASES_MAX: Final = 64
 _UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 # Vowel signs and points, which belong to words but are not letters in Python's regular expressions.
 _COMBINING_SIGNS: Final = "\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
-_WORD: Final = re.compile(f"[{_UNSPACED}]|(?:[^\\W_{_UNSPACED}]|[{_COMBINING_SIGNS}])+")
 _ASCII_WORD: Final = re.compile(r"[a-z0-9]+")
 _ACCENTS: Final = re.compile("[\u0300-\u036f]")
-_UNSPACED_CHARACTER: Final = re.compile(f"[{_UNSPACED}]")
 
 SATURATION: Final = 1.2
 """BM25 parameter k1."""
@@ -33,6 +32,18 @@ LENGTH_SHARE: Final = 0.75
 """BM25 parameter b."""
 AVERAGE_LENGTH: Final = 12
 """Average length of a message in words, for BM25."""
+
+
+@functools.cache
+def _word_pattern() -> re.Pattern[str]:
+    """Return the pattern of a word; it is compiled at the first use, because that takes several milliseconds."""
+    return re.compile(f"[{_UNSPACED}]|(?:[^\\W_{_UNSPACED}]|[{_COMBINING_SIGNS}])+")
+
+
+@functools.cache
+def _unspaced_pattern() -> re.Pattern[str]:
+    """Return the pattern of a character of a script without spaces."""
+    return re.compile(f"[{_UNSPACED}]")
 
 
 def _fold(text: str) -> str:
@@ -45,7 +56,7 @@ def tokenize(text: str) -> list[str]:
     """Return the words of a text in order."""
     if text.isascii():
         return [word[:WORD_LENGTH_MAX] for word in _ASCII_WORD.findall(text.lower())]
-    return [word[:WORD_LENGTH_MAX] for word in _WORD.findall(_fold(text))]
+    return [word[:WORD_LENGTH_MAX] for word in _word_pattern().findall(_fold(text))]
 
 
 def parse_query(text: str) -> tuple[Phrase, ...]:
@@ -54,9 +65,9 @@ def parse_query(text: str) -> tuple[Phrase, ...]:
     unspaced_words: list[str] = []
     unspaced_end = -1
     folded_text = _fold(text)
-    for match in _WORD.finditer(folded_text):
+    for match in _word_pattern().finditer(folded_text):
         word = match[0][:WORD_LENGTH_MAX]
-        is_unspaced = _UNSPACED_CHARACTER.fullmatch(word) is not None
+        is_unspaced = _unspaced_pattern().fullmatch(word) is not None
         if unspaced_words and (not is_unspaced or match.start() != unspaced_end):
             phrases[tuple(unspaced_words)] = None
             unspaced_words = []

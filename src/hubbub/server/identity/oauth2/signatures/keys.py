@@ -1,13 +1,15 @@
-"""Keys that sign ID tokens; a key signs for 90 days and is published until its last token has expired."""
+"""Keys that sign ID tokens; a key signs for 90 days and is published until its last token has expired.
+
+The library joserfc is imported when it is first used, so that rehearsals start faster."""
 
 import functools
-from typing import Any, Final
-
-from joserfc import jwt
-from joserfc.jwk import ECKey, RSAKey
+from typing import TYPE_CHECKING, Any, Final
 
 from hubbub.protocol import codec
 from hubbub.protocol.resources import oauth2 as wire
+
+if TYPE_CHECKING:
+    from joserfc.jwk import ECKey, RSAKey
 
 RS256: Final = "RS256"
 """Default algorithm, supported by every client; a signature takes milliseconds."""
@@ -25,6 +27,8 @@ def generate_key(algorithm: str) -> tuple[str, str]:
     """Generate a private key; return its ID and the key as the JSON of a JSON Web Key.
 
     Generating an RS256 key takes up to a second."""
+    from joserfc.jwk import ECKey, RSAKey
+
     key: RSAKey | ECKey
     if algorithm == ES256:
         key = ECKey.generate_key("P-256", parameters={"use": "sig", "alg": algorithm})
@@ -40,6 +44,8 @@ def algorithm_of(jwk: str) -> str:
 
 def sign(kid: str, jwk: str, claims: dict[str, Any]) -> str:
     """Return a signed ID token with the claims. `kid` is the ID of the key `jwk`."""
+    from joserfc import jwt
+
     algorithm = algorithm_of(jwk)
     return jwt.encode({"alg": algorithm, "kid": kid}, claims, _load_key(jwk), algorithms=[algorithm])
 
@@ -55,7 +61,9 @@ def build_public_key(kid: str, jwk: str) -> wire.PublicKey:
 
 
 @functools.lru_cache(maxsize=8)
-def _load_key(jwk: str) -> RSAKey | ECKey:
+def _load_key(jwk: str) -> "RSAKey | ECKey":
+    from joserfc.jwk import ECKey, RSAKey
+
     # Importing a private key validates its numbers, which costs as much as several signatures.
     parameters = codec.decode(jwk, dict[str, Any])
     return ECKey.import_key(parameters) if parameters["kty"] == "EC" else RSAKey.import_key(parameters)

@@ -8,6 +8,14 @@ from hubbub.server.transports.voice.webrtc.sdp import Offer, OfferError
 from hubbub.server.transports.voice.webrtc.srtp import SrtpCipher
 from hubbub.server.transports.voice.webrtc.stun import is_stun
 
+
+def load_libraries() -> None:
+    """Import the libraries for DTLS and SRTP now, so that no browser waits for them."""
+    import pylibsrtp  # noqa: F401
+
+    import hubbub.server.transports.voice.webrtc.dtls  # noqa: F401
+
+
 __all__ = [
     "AUDIO",
     "VIDEO",
@@ -18,4 +26,5 @@ __all__ = [
     "OfferError",
     "SrtpCipher",
     "is_stun",
+    "load_libraries",
 ]

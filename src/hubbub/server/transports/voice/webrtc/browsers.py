@@ -1,4 +1,6 @@
-"""The browsers of this process: ICE-lite, routing of their datagrams, and their transports."""
+"""The browsers of this process: ICE-lite, routing of their datagrams, and their transports.
+
+A rehearsal imports `dtls` and its libraries for its first browser, so that it starts faster."""
 
 import asyncio
 import secrets
@@ -6,14 +8,16 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from hubbub.media import rtp
 from hubbub.media.ciphers import PacketError
 from hubbub.server.transports.voice.webrtc import sdp, stun
-from hubbub.server.transports.voice.webrtc.dtls import DtlsAssociation, DtlsClosed, DtlsError, DtlsIdentity
 from hubbub.server.transports.voice.webrtc.sdp import Offer
 from hubbub.server.transports.voice.webrtc.srtp import ReplayError, SrtpCipher, SrtpSession
+
+if TYPE_CHECKING:
+    from hubbub.server.transports.voice.webrtc.dtls import DtlsIdentity
 
 Address = tuple[str, int]
 
@@ -65,6 +69,8 @@ class BrowserTransport:
         """The address that the browser selected; None before its first check and after its consent has expired."""
         self.addresses: deque[Address] = deque()
         """The latest addresses of authentic checks, from which datagrams are accepted."""
+        from hubbub.server.transports.voice.webrtc.dtls import DtlsAssociation
+
         self._association = DtlsAssociation(browsers.identity, offer.fingerprint)
         self._srtp_session: SrtpSession | None = None
         self._dtls_timer: asyncio.TimerHandle | None = None
@@ -172,6 +178,8 @@ class BrowserTransport:
     # DTLS
 
     def _receive_dtls(self, packet: bytes, address: Address) -> None:
+        from hubbub.server.transports.voice.webrtc.dtls import DtlsClosed, DtlsError
+
         try:
             self._send_flight(self._association.receive(packet, address))
         except DtlsClosed:
@@ -200,6 +208,8 @@ class BrowserTransport:
             self._dtls_timer = asyncio.get_running_loop().call_later(delay_seconds, self._retransmit)
 
     def _retransmit(self) -> None:
+        from hubbub.server.transports.voice.webrtc.dtls import DtlsError
+
         self._dtls_timer = None
         try:
             self._send_flight(self._association.handle_timeout())
@@ -262,8 +272,10 @@ class Browsers:
         self._by_ufrag: dict[str, BrowserTransport] = {}
 
     @cached_property
-    def identity(self) -> DtlsIdentity:
+    def identity(self) -> "DtlsIdentity":
         """The certificate of this process, created for the first browser."""
+        from hubbub.server.transports.voice.webrtc.dtls import DtlsIdentity
+
         return DtlsIdentity()
 
     def open(self, offer: Offer, ssrc: int, events: BrowserEvents) -> BrowserTransport:

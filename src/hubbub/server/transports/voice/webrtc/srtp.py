@@ -1,10 +1,9 @@
-"""SRTP between the server and a browser, with the keys of their DTLS association (RFC 3711, RFC 5764)."""
+"""SRTP between the server and a browser, with the keys of their DTLS association (RFC 3711, RFC 5764).
+
+A rehearsal imports pylibsrtp for its first browser, so that it starts faster."""
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
-
-import pylibsrtp
-from pylibsrtp._binding import ffi, lib  # type: ignore[import-not-found,unused-ignore]
 
 from hubbub.media import rtp
 from hubbub.media.ciphers import Cipher, PacketError
@@ -20,7 +19,7 @@ class SrtpProfile(NamedTuple):
     """A protection profile of SRTP."""
 
     id: int
-    """Number of the profile in libsrtp."""
+    """Number of the profile in libsrtp and in DTLS."""
     salt_bytes: int
 
     @property
@@ -30,8 +29,8 @@ class SrtpProfile(NamedTuple):
 
 
 PROFILES: Final = {
-    b"SRTP_AEAD_AES_128_GCM": SrtpProfile(pylibsrtp.Policy.SRTP_PROFILE_AEAD_AES_128_GCM, 12),
-    b"SRTP_AES128_CM_SHA1_80": SrtpProfile(pylibsrtp.Policy.SRTP_PROFILE_AES128_CM_SHA1_80, 14),
+    b"SRTP_AEAD_AES_128_GCM": SrtpProfile(7, 12),
+    b"SRTP_AES128_CM_SHA1_80": SrtpProfile(1, 14),
 }
 """Protection profiles by their name in DTLS, in order of preference; every browser implements the second."""
 
@@ -48,6 +47,10 @@ class SrtpSession:
 
     def __init__(self, profile: SrtpProfile, keying_material: bytes, *, is_server: bool) -> None:
         """Create a session from exported keying material; `is_server` is the role in DTLS."""
+        import pylibsrtp
+        from pylibsrtp._binding import ffi, lib  # type: ignore[import-not-found,unused-ignore]
+
+        self._library_error = pylibsrtp.Error
         client_key, server_key = keying_material[:_KEY_BYTES], keying_material[_KEY_BYTES : 2 * _KEY_BYTES]
         salts = keying_material[2 * _KEY_BYTES :]
         client_key_and_salt, server_key_and_salt = (
@@ -69,8 +72,8 @@ class SrtpSession:
                 srtp_profile=profile.id,
             )
         )
-
         sender: Any = self._sender
+        self._protect_in_place: Any = lib.srtp_protect
         self._context: Any = sender._srtp[0]
         self._buffer: Any = ffi.new("unsigned char[]", _PACKET_BYTES_MAX + _TRAILER_BYTES_MAX)
         self._content: Any = ffi.buffer(self._buffer)
@@ -83,7 +86,7 @@ class SrtpSession:
             raise PacketError
         self._content[0:size] = packet
         self._length[0] = size
-        if lib.srtp_protect(self._context, self._buffer, self._length):
+        if self._protect_in_place(self._context, self._buffer, self._length):
             raise PacketError
         protected: bytes = self._content[0 : self._length[0]]
         return protected
@@ -92,28 +95,28 @@ class SrtpSession:
         """Encrypt an RTCP packet; raise PacketError if that fails."""
         try:
             return self._sender.protect_rtcp(packet)
-        except (pylibsrtp.Error, ValueError) as error:
+        except (self._library_error, ValueError) as error:
             raise PacketError from error
 
     def unprotect(self, packet: bytes) -> bytes:
         """Decrypt an RTP packet; raise PacketError if it is not authentic or was received before."""
         try:
             return self._receiver.unprotect(packet)
-        except (pylibsrtp.Error, ValueError) as error:
+        except (self._library_error, ValueError) as error:
             raise (ReplayError if "replay" in str(error) else PacketError) from error
 
     def unprotect_control(self, packet: bytes) -> bytes:
         """Decrypt an RTCP packet; raise PacketError if it is not authentic or was received before."""
         try:
             return self._receiver.unprotect_rtcp(packet)
-        except (pylibsrtp.Error, ValueError) as error:
+        except (self._library_error, ValueError) as error:
             raise PacketError from error
 
     def remove_sent_stream(self, ssrc: int) -> None:
         """Free the state of a stream that is no longer sent."""
         try:
             self._sender.remove_stream(ssrc)
-        except pylibsrtp.Error:
+        except self._library_error:
             # Nothing was sent with this SSRC.
             pass
 
