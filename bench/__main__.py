@@ -9,6 +9,7 @@ python -m bench [BENCHMARK ...] [--quick]
 - flat: the cost of a delivery does not grow with the number of sessions
 - memory: an idle session
 - start: the server becomes ready
+- rehearsal: the first test of a pytest run, each further test, and a slash command
 - soak: memory under steady load
 - search: message search and its index
 - interaction: an interaction and its callback
@@ -58,6 +59,7 @@ from bench.load import (
     wait_until_idle,
 )
 from bench.postgres import postgres_bench
+from bench.rehearsal import rehearsal_bench
 from bench.sdk import import_bench, pump_bench
 from bench.search import search_bench
 from bench.server import FRAME_BYTES
@@ -411,6 +413,7 @@ async def main() -> int:
         "client",
         "voice",
         "sound",
+        "rehearsal",
     }
     parser = argparse.ArgumentParser(prog="python -m bench", description="Run benchmarks and print ratios.")
     parser.add_argument("benchmarks", nargs="*", help=f"all by default: {', '.join(sorted(all_benchmarks))}")
@@ -430,6 +433,7 @@ async def main() -> int:
         ({"flat"}, lambda: session_count_bench(is_quick)),
         ({"memory"}, lambda: memory_bench(is_quick)),
         ({"start"}, start_bench),
+        ({"rehearsal"}, lambda: rehearsal_bench(record_figure, is_quick)),
         ({"soak"}, lambda: soak_bench(record_figure, is_quick)),
         ({"search"}, lambda: search_bench(record_figure, is_quick)),
         ({"interaction"}, lambda: interaction_bench(record_figure, is_quick)),

@@ -1,0 +1,141 @@
+"""The cost of the pytest plugin: the first test, each further test with its own platform, and a slash command.
+
+The tests run in a pytest process, as those of a bot would. Their CPU time is that of the process and of its server."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from bench.load import CHECKOUT, checkout_environment
+
+TEST_COUNT = 50
+COMMAND_COUNT = 100
+FIRST_TEST_SERVER_MS_MAX = 1000.0
+"""Maximum CPU time of the server until the first test is done; the test process works at the same time on another core."""
+FURTHER_TEST_MS_MAX = 15.0
+COMMAND_MS_MAX = 20.0
+
+_TESTS = """
+import json, os, time
+import discord, psutil, pytest
+from discord import app_commands
+
+marks = {}
+
+
+def mark(name):
+    servers = [child.cpu_times() for child in psutil.Process().children()]
+    marks[name] = [time.process_time(), sum(times.user + times.system for times in servers), time.perf_counter()]
+
+
+class Bot(discord.Client):
+    def __init__(self):
+        super().__init__(intents=discord.Intents.default())
+        self.tree = app_commands.CommandTree(self)
+
+        @self.tree.command(description="Respond with pong")
+        async def ping(interaction):
+            await interaction.response.send_message("pong")
+
+    async def setup_hook(self):
+        await self.tree.sync()
+
+
+def test_start():
+    mark("start")
+
+
+def test_first(hubbub):
+    pass
+
+
+def test_first_is_done():
+    mark("first")
+
+
+@pytest.mark.parametrize("number", range(TEST_COUNT))
+def test_further(hubbub, number):
+    pass
+
+
+def test_further_are_done():
+    mark("further")
+
+
+@pytest.mark.parametrize("number", range(TEST_COUNT))
+def test_without_platform(number):
+    pass
+
+
+def test_without_platform_are_done():
+    mark("without")
+
+
+async def test_commands(hubbub):
+    alice = hubbub.users["alice"]
+    async with hubbub.start(Bot()):
+        for number in range(COMMAND_COUNT + 5):
+            if number == 5:
+                mark("before_commands")
+            assert (await alice.run("general", "ping"))["content"] == "pong"
+        mark("commands")
+
+
+def test_write():
+    with open(os.environ["BENCH_MARKS"], "w") as file:
+        json.dump(marks, file)
+"""
+
+
+async def rehearsal_bench(record_figure: Callable[..., None], is_quick: bool) -> None:
+    """Run the tests several times, and record the smallest CPU times."""
+    with tempfile.TemporaryDirectory() as folder:
+        runs = [_run_tests(Path(folder)) for _ in range(2 if is_quick else 5)]
+    firsts, furthers, commands = ([run[number] for run in runs] for number in range(3))
+    test_ms, server_ms, clock_ms = min(firsts, key=lambda parts: parts[1])
+    record_figure(
+        "first test of a run, CPU of the server",
+        server_ms,
+        FIRST_TEST_SERVER_MS_MAX,
+        "ms",
+        f"and {test_ms:.0f} ms of the test process, {clock_ms:.0f} ms by the clock",
+    )
+    for name, measured, limit in (
+        ("further test with its own platform, CPU of server and test process", furthers, FURTHER_TEST_MS_MAX),
+        ("slash command of a discord.py bot, CPU of server and test process", commands, COMMAND_MS_MAX),
+    ):
+        test_ms, server_ms, clock_ms = min(measured, key=lambda parts: parts[0] + parts[1])
+        detail = f"{server_ms:.1f} + {test_ms:.1f} ms, {clock_ms:.1f} ms by the clock"
+        record_figure(name, test_ms + server_ms, limit, "ms", detail)
+
+
+def _run_tests(folder: Path) -> tuple[list[float], list[float], list[float]]:
+    """Return the cost of the first test, of each further test and of a command.
+
+    A cost is the CPU time of the test process, that of the server and the time by the clock, in milliseconds."""
+    (folder / "test_bot.py").write_text(
+        _TESTS.replace("TEST_COUNT", str(TEST_COUNT)).replace("COMMAND_COUNT", str(COMMAND_COUNT))
+    )
+    (folder / "pytest.ini").write_text("[pytest]\nasyncio_mode = auto\n")
+    marks_file = folder / "marks.json"
+    environment = checkout_environment(CHECKOUT) | {"BENCH_MARKS": str(marks_file)}
+    # Both processes use compiled bytecode, which some build machines disable.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    environment.pop("PYTEST_ADDOPTS", None)
+    command = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "test_bot.py"]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"the tests failed:\n{done.stdout[-4000:]}{done.stderr[-2000:]}")
+    marks: dict[str, list[float]] = json.loads(marks_file.read_text())
+
+    def cost(before: str, after: str, count: int) -> list[float]:
+        return [(end - start) * 1000 / count for start, end in zip(marks[before], marks[after], strict=True)]
+
+    further = cost("first", "further", TEST_COUNT)
+    # The cost of pytest itself is not ours.
+    without_platform = cost("further", "without", TEST_COUNT)
+    further = [total - pytest_cost for total, pytest_cost in zip(further, without_platform, strict=True)]
+    return cost("start", "first", 1), further, cost("before_commands", "commands", COMMAND_COUNT)
