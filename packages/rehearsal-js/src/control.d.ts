@@ -677,7 +677,7 @@ export type InteractionMetadata = {
   type: number;
   /** User who invoked the interaction. */
   user: User;
-  /** Owners of the installation by context: "0" is the guild ID, "1" the user ID. */
+  /** IDs of the installing owners by integration type: "0" is the guild ID, or 0 in a DM with the bot; "1" is the user ID. */
   authorizing_integration_owners: Record<string, string>;
   /** ID of the first response; present on follow-ups. */
   original_response_message_id?: string;
@@ -952,7 +952,11 @@ export type MessageActivity = {
   session_id?: string;
 };
 
-/** The application of a message; optional fields that are not set are absent. */
+/**
+ * The application that sent a message, or that an invite, command or modal belongs to.
+ *
+ * Optional fields that are not set are absent.
+ */
 export type MessageApplication = {
   /** ID of the application. */
   id: string;
@@ -1516,7 +1520,7 @@ export type RoleColors = {
 
 /** A purchase or renewal of a role subscription. */
 export type RoleSubscription = {
-  /** ID of the SKU and listing the user subscribed to. */
+  /** ID of the SKU and listing that the user subscribed to. */
   role_subscription_listing_id: string;
   /** Name of the subscription tier. */
   tier_name: string;
