@@ -21,8 +21,8 @@ LEAD_MS: Final = 5_000
 """Lead of the mark over the clock and the newest ID when it is written, in milliseconds."""
 CHECK_SECONDS: Final = 0.5
 """Interval at which the mark is compared with the clock and the newest ID, in seconds."""
-SPILL_MS: Final = 100
-"""Difference between the mark and the last millisecond that follows the clock; IDs use it if that millisecond is full."""
+JUMP_MS: Final = 1_000
+"""Maximum jump of the clock in milliseconds that IDs follow before the mark is written again; less than half of `LEAD_MS`."""
 WARNING_MS: Final = 60_000
 """Minimum difference between the mark and the clock, in milliseconds, for which a start logs a warning."""
 
@@ -55,6 +55,7 @@ class IdMark:
             )
         self._ids.start_after(floor_ms)
         await self._write(max(floor_ms, now_ms) + LEAD_MS)
+        self._limit_ids(max(floor_ms, now_ms))
         self._task = asyncio.get_running_loop().create_task(self._advance())
 
     async def close(self) -> None:
@@ -78,6 +79,11 @@ class IdMark:
                     await self._write(newest_ms + LEAD_MS)
                 except StoreUnavailable:
                     continue
+                self._limit_ids(next_ms)
+
+    def _limit_ids(self, written_ms: int) -> None:
+        """Keep IDs below the mark if the clock jumps forward: IDs above it would not be known after a crash."""
+        self._ids.limit_to(written_ms + JUMP_MS)
 
     def _read_floor(self, tx: Tx) -> int:
         """Return the time in Unix milliseconds after which new IDs begin; without any mark, the epoch of IDs.
@@ -91,5 +97,3 @@ class IdMark:
     async def _write(self, mark_ms: int) -> None:
         await self._database.write(lambda tx: meta.put(tx, self._name, str(mark_ms)))
         self._mark_ms = mark_ms
-        # A clock that jumps forward must not create IDs above the mark: they would not be known after a crash.
-        self._ids.limit_to(mark_ms - SPILL_MS)

@@ -8,6 +8,7 @@ counters prevent duplicate IDs.
 """
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Final, NamedTuple, TypeVar
 
@@ -55,8 +56,8 @@ class SnowflakeFactory:
         """The milliseconds that were removed from `_counters`."""
         self._backward_set_count = clock.backward_set_count
         self._last_ms = -1
-        self._limit_ms: int | None = None
-        """Millisecond since EPOCH_MS after which the clock is not followed; None without a limit."""
+        self._limit: tuple[int, float] | None = None
+        """Millisecond since EPOCH_MS that limits the clock, and the monotonic time in seconds at which it was set; or None."""
         self.require_lease: Callable[[], None] | None = None
         """Function that raises if another process could use the number of this process; None without a lease."""
 
@@ -71,9 +72,11 @@ class SnowflakeFactory:
             self._last_ms = max(self._last_ms, ms - EPOCH_MS + 1)
 
     def limit_to(self, ms: int) -> None:
-        """Do not follow the clock beyond a time in Unix milliseconds; IDs then continue in the last millisecond before it."""
+        """Do not follow a clock that jumps beyond a time in Unix milliseconds.
+
+        The limit increases as real time passes, so a clock that does not jump never reaches it."""
         with self._lock:
-            self._limit_ms = ms - EPOCH_MS
+            self._limit = (ms - EPOCH_MS, time.monotonic())
 
     def new(self, kind: type[S]) -> S:
         """Return a new ID; its timestamp is the current time, or later while IDs run ahead of the clock."""
@@ -81,8 +84,9 @@ class SnowflakeFactory:
             self.require_lease()
         with self._lock:
             current_ms = max(0, self._clock.now_ms() - EPOCH_MS)
-            if self._limit_ms is not None:
-                current_ms = min(current_ms, self._limit_ms)
+            if self._limit is not None:
+                limit_ms, limited_at = self._limit
+                current_ms = min(current_ms, limit_ms + int((time.monotonic() - limited_at) * 1000))
             if self._clock.backward_set_count != self._backward_set_count:
                 self._backward_set_count = self._clock.backward_set_count
                 ms = current_ms
