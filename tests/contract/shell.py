@@ -43,27 +43,18 @@ DRY_RUN_TARGETS: Final = re.compile(r"make (?:test|chaos|fuzz|check|format|bench
 """Targets that take minutes or write to the checkout; make only prints their recipes."""
 
 NOT_RUN_COMMANDS: Final[dict[str, str]] = {
-    "python3 -m venv /opt/hubbub": "writes outside of the scratch folder",
     "/opt/hubbub/bin/pip install 'hubbub[server]'": "downloads packages; tests/deploy installs the wheel",
     "pip install 'hubbub[server]'": "downloads packages; tests/deploy installs the wheel",
     "pipx install 'hubbub[server]'": "downloads packages; tests/deploy installs the wheel",
-    "install -D -m 644 deploy/systemd/hubbub.service /etc/systemd/system/hubbub.service": "writes to the system",
-    "install -D -m 644 deploy/systemd/hubbub.toml /etc/hubbub/hubbub.toml": "writes to the system",
     "systemctl enable --now hubbub": "changes the system",
-    "/opt/hubbub/bin/hubbub backup /backups/monday --data /var/lib/hubbub": "docs/operating.md runs the same command",
     "docker build --tag hubbub .": "needs Docker; the release workflow builds the image",
     "docker run --read-only --tmpfs /tmp --volume hubbub:/data --publish 8080:8080 "
     "hubbub serve --public-url https://chat.example.org": "needs Docker; the release workflow starts the image",
-    "cp deploy/compose/example.env .env": "tests/deploy reads the file",
     "docker compose up --detach --wait": "needs Docker; tests/deploy checks compose.yaml",
     "docker compose run --rm api admin create-user mary": "needs Docker",
     "kubectl create namespace chat": "needs a cluster",
     "kubectl apply --namespace chat --filename deploy/kustomize/secret.example.yaml": "needs a cluster",
     "kubectl apply --namespace chat --kustomize deploy/kustomize/base": "needs a cluster; tests/deploy checks the files",
-    "hubbub export GUILD_ID --output town.zip --data /srv/hubbub": "needs a guild; tests/journeys/test_guild_transfer.py",
-    "hubbub import town.zip --dry-run": "needs an archive; tests/journeys/test_guild_transfer.py",
-    "hubbub import town.zip --owner ann --data /srv/hubbub": "needs an archive; tests/journeys/test_guild_transfer.py",
-    "hubbub import claims GUILD_ID --data /srv/hubbub": "needs a guild; tests/journeys/test_guild_transfer.py",
     "createdb --host db.example.org --owner hubbub hubbub_restored": "needs a database server at this address",
     "hubbub restore /backups/tuesday --database-url postgresql://hubbub:...@db.example.org/hubbub_restored "
     "--files-url /srv/restored-files": "needs a database server at this address; tests/server/test_backup.py restores",
@@ -73,7 +64,6 @@ NOT_RUN_COMMANDS: Final[dict[str, str]] = {
     "hubbub top": "runs until Ctrl-C; tests/server/test_top.py",
     "uvx --from 'hubbub[server]' hubbub dev": "downloads packages; tests/deploy installs the wheel",
     "pipx run build": "downloads packages; tests/deploy builds the archives",
-    "python3 -m venv /tmp/hubbub": "tests/deploy installs the wheel",
     '/tmp/hubbub/bin/pip install "$(ls dist/*.whl)[server]"': "downloads packages; tests/deploy installs the wheel",
     'git tag --annotate v0.1.0 --message "Hubbub 0.1.0"': "changes the repository",
     "git push origin v0.1.0": "changes the repository",
@@ -147,7 +137,7 @@ class Terminal:
 class Shell:
     """A reader's machine: a folder like a checkout with its `.venv`, variables, and running programs.
 
-    Servers listen on a free port instead of 8080, and `/srv` and `/backups` are folders below the scratch folder."""
+    Servers listen on a free port instead of 8080, and the folders of the system are below the scratch folder."""
 
     def __init__(self, addresses: Mapping[str, str]) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="hubbub-docs-"))
@@ -155,11 +145,12 @@ class Shell:
         self.typed_lines: dict[str, tuple[str, ...]] = {}
         """Alternating prompts and typed lines of interactive commands, by a part of the command."""
         self._programs: list[Terminal] = []
-        self._addresses = dict(addresses)
+        self.replacements = dict(addresses)
+        """Texts of the page by which those of this machine replace them."""
         self._backend_port = choose_free_port()
         for name in ("Makefile", "pyproject.toml", "constraints.txt"):
             shutil.copy(ROOT / name, self.folder)
-        for name in ("examples", "tools"):
+        for name in ("deploy", "examples", "tools"):
             (self.folder / name).symlink_to(ROOT / name)
         home, programs = self.folder / "home", self.folder / ".venv" / "bin"
         for folder in (home, programs, self.folder / "srv", self.folder / "backups"):
@@ -276,12 +267,13 @@ class Shell:
 
     def _localize(self, text: str) -> str:
         """Replace the addresses and folders of the page by those of this machine."""
-        replacements = self._addresses | {
+        replacements = self.replacements | {
             "127.0.0.1:8080": f"127.0.0.1:{self.port}",
             "https://chat.example.org/api": f"{self.url}/api",
             "https://social.example": self.url,
-            " /srv/": f" {self.folder}/srv/",
-            " /backups/": f" {self.folder}/backups/",
+            "/opt/hubbub/bin/hubbub ": "hubbub ",
+            **{f" /{name}/": f" {self.folder}/{name}/" for name in ("backups", "etc", "opt", "srv", "var/lib")},
+            "venv /tmp/hubbub\n": f"venv {self.folder}/environment\n",
             "127.0.0.1:8090": f"127.0.0.1:{self._backend_port}",
             "backend.py hubbub-data/ready.json": f"backend.py hubbub-data/ready.json --port {self._backend_port}",
             "--guest Hero": f"--guest Hero --backend http://127.0.0.1:{self._backend_port}",

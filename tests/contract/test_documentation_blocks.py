@@ -38,6 +38,7 @@ from hubbub.protocol.ids import ApplicationId, SkuId, UserId
 from hubbub.server import cli
 from hubbub.server.app import App
 from hubbub.server.core import config
+from hubbub.server.core.clock import ControlledClock, RealClock
 from hubbub.server.core.payments import Charge, PaymentDeclined, open_payments
 from hubbub.server.transports.web import server as web_server
 from hubbub.server.transports.web import templating
@@ -46,7 +47,7 @@ from tests.contract.language import ROOT
 from tests.contract.shell import NOT_RUN_COMMANDS, TIMEOUT_SECONDS, Shell, matches
 from tests.contract.test_add_an_operation import BLOCK_COMMENT
 from tests.pages import Browser
-from tests.world import World, small_config
+from tests.world import World, run_with_settings, small_config
 
 PLUGIN_ARGUMENTS: Final = (
     ()
@@ -417,6 +418,8 @@ def test_the_blocks_of_a_page_work(page: str, request: pytest.FixtureRequest) ->
         for block in page_blocks:
             if block.file_name is not None:
                 (shell.folder / block.file_name).write_text(block.text)
+        if page in DATA_FOLDERS:
+            shell.replacements["GUILD_ID"] = str(asyncio.run(create_data(shell.folder / DATA_FOLDERS[page])))
         for block in page_blocks:
             if block.language == "console":
                 shell.run_block(block)
@@ -426,6 +429,18 @@ def test_the_blocks_of_a_page_work(page: str, request: pytest.FixtureRequest) ->
                 if block == same[-1]:
                     check(shell, same)
         run_test_files(shell, page)
+
+
+DATA_FOLDERS: Final = {"docs/deploy.md": "var/lib/hubbub", "docs/moving.md": "srv/hubbub"}
+"""Data folders of existing servers that the commands of a page use, below the scratch folder."""
+
+
+async def create_data(folder: Path) -> int:
+    """Create a data folder with the user ann, who owns a guild with a message, and return the ID of the guild."""
+    async with run_with_settings(small_config(data=str(folder)), ControlledClock(RealClock().now_ms())) as world:
+        guild = await world.guild(await world.user("ann"))
+        await guild.send_message(guild.owner, "hello")
+        return guild.id
 
 
 def service_urls(page_blocks: Sequence[Block], request: pytest.FixtureRequest) -> dict[str, str]:
