@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from hubbub.server.core.postgres import CONNECTIONS_MAX
+from hubbub.server.core.process_leases import PROCESS_NUMBERS_SQL
 
 LIMITS_SQL: Final = """
 SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
@@ -12,8 +13,6 @@ SELECT current_setting('max_connections')::int - current_setting('superuser_rese
        (SELECT datconnlimit FROM pg_database WHERE datname = current_database())
 """
 """Query of the connections that all users, this user and this database may open; -1 without a limit."""
-PROCESS_NUMBERS_SQL: Final = "SELECT worker FROM process_leases"
-"""Query of the numbers of the running processes."""
 SPARE_CONNECTIONS: Final = 10
 """Connections that the recommended setting leaves for superusers, commands and backups."""
 

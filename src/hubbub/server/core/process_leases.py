@@ -27,6 +27,8 @@ LEASE_SECONDS: Final = 10.0
 """Time in seconds without a renewal after which the lease of a killed process is taken over."""
 HOLDER_SQL: Final = "SELECT holder FROM process_leases WHERE worker = %s"
 """Query of the holder of a process number, for connections of psycopg."""
+PROCESS_NUMBERS_SQL: Final = "SELECT worker FROM process_leases"
+"""Query of the numbers of the running processes."""
 RELEASE_ALL_SQL: Final = "DELETE FROM process_leases"
 """Statement that releases all process numbers of a database that no process uses."""
 
