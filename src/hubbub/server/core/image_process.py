@@ -2,7 +2,7 @@
 
 `core.images` starts it by its path and communicates through pipes: a length, a JSON header, and the number of bytes
 that the header gives. An image that crashes the decoder or needs too much memory ends only this process. The process is
-no sandbox: if an image exploits the decoder, its code has the rights of the server's user. The program imports only the
+not a sandbox: if an image exploits the decoder, its code has the rights of the server's user. The program imports only the
 standard library and Pillow.
 """
 

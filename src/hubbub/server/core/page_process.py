@@ -1,7 +1,7 @@
 """The program that extracts the metadata of an untrusted web page, in a process of its own with limited memory and CPU time.
 
 `core.page_reader` starts it by its path for each page: the page is its input, the metadata as JSON its output. A page that
-needs too much memory or CPU time ends only this process. The process is no sandbox: it has the rights of the server's
+needs too much memory or CPU time ends only this process. The process is not a sandbox: it has the rights of the server's
 user. The program imports only the standard library, whose HTML parser needs quadratic time for some malformed pages; the
 limit of the CPU time bounds it.
 """

@@ -300,7 +300,7 @@ OPTIONAL_WORDS: Final = frozenset(
 _UNCHANGED_WORDS: Final = frozenset(
     {"ping", "pricing", "setting", "string", "typing", "onboarding", "embed", "linking"}
 )
-"""Singular words whose ending `ing` or `ed` is not removed: it is no suffix, or the word without it means something else."""
+"""Singular words whose ending `ing` or `ed` is not removed: it is not a suffix, or the word without it means something else."""
 _CAMEL_BOUNDARY: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORD_PATTERN: Final = re.compile(r"[a-z0-9]+")
 _STEM_LENGTH_MIN: Final = 3
