@@ -1,0 +1,160 @@
+"""Latency of requests, measured with a clock that stops while the scheduler keeps the server waiting.
+
+On a machine that is busy with other work, a request waits until its server gets a processor. Linux counts this time per
+thread in /proc/PID/schedstat. `WorkClock` subtracts it, so that the remaining time is work, disk and network. The caller
+would wait as well, so both processes get real-time priority for the few seconds of a measurement, if the user may set it.
+"""
+
+import asyncio
+import contextlib
+import os
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from bench.load import GatewayConnection, Subject
+
+QUANTILE_COUNT: Final = 200
+"""Number of intervals of a stored distribution."""
+
+
+def find_memory_folder() -> str | None:
+    """Return a folder in memory, so that other programs that use the disk do not matter; None if there is none."""
+    return "/dev/shm" if Path("/dev/shm").is_dir() else None
+
+
+class WorkClock:
+    """A clock in seconds without the time in which the main thread of a server waited for a processor."""
+
+    def __init__(self, server_pid: int) -> None:
+        self._file = os.open(f"/proc/{server_pid}/schedstat", os.O_RDONLY)
+
+    def now(self) -> float:
+        """Return the time; only differences are meaningful."""
+        waited_ns = int(os.pread(self._file, 100, 0).split()[1])
+        return time.monotonic() - waited_ns / 1e9
+
+    def close(self) -> None:
+        """Close the file of the kernel's statistics."""
+        os.close(self._file)
+
+
+@contextlib.contextmanager
+def raise_priority(*pids: int) -> Iterator[None]:
+    """Give all threads of these processes real-time priority, if the user may set it, until the block ends."""
+    threads = [int(task.name) for pid in pids for task in Path(f"/proc/{pid}/task").iterdir()]
+    try:
+        for thread in threads:
+            os.sched_setscheduler(thread, os.SCHED_RR, os.sched_param(1))
+    except PermissionError:
+        threads = []
+    try:
+        yield
+    finally:
+        for thread in threads:
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
+
+
+class TimedConnection(asyncio.Protocol):
+    """A connection that sends one request at a time and appends its duration in seconds to a list."""
+
+    def __init__(self, clock: WorkClock, durations: list[float], idle_connections: list["TimedConnection"]) -> None:
+        self._clock, self._durations, self._idle_connections = clock, durations, idle_connections
+        self._buffer = b""
+        self._sent_at = 0.0
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport = transport
+        self._idle_connections.append(self)
+
+    def send(self, request: bytes) -> None:
+        """Send a request; the connection returns to the idle ones with the response."""
+        self._sent_at = self._clock.now()
+        self.transport.write(request)
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        head, separator, body = self._buffer.partition(b"\r\n\r\n")
+        length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n", 1)[0] or 0)
+        if not separator or len(body) < length:
+            return
+        if not head.startswith(b"HTTP/1.1 2"):
+            raise RuntimeError(head.split(b"\r\n")[0].decode())
+        self._buffer = b""
+        self._durations.append(max(self._clock.now() - self._sent_at, 0.0))
+        self._idle_connections.append(self)
+
+
+async def measure_latencies(
+    subject: Subject, requests: list[bytes], rate: float, connection_count: int = 128
+) -> list[float]:
+    """Send requests at random times (a Poisson process) with a mean rate per second; return their durations in seconds.
+
+    A rate of 0 sends each request after the previous response.
+    """
+    host, _, port = subject.connection_info["url"].removeprefix("http://").partition(":")
+    loop = asyncio.get_running_loop()
+    clock = WorkClock(subject.process.pid)
+    durations: list[float] = []
+    idle_connections: list[TimedConnection] = []
+    for _ in range(connection_count if rate else 1):
+        await loop.create_connection(lambda: TimedConnection(clock, durations, idle_connections), host, int(port))
+    connections = list(idle_connections)
+    generator = random.Random(1)
+    with raise_priority(os.getpid(), subject.process.pid):
+        next_at = clock.now()
+        for request in requests:
+            # Timers have a resolution of a millisecond, which is longer than a request, so the loop polls.
+            while not idle_connections or (rate and clock.now() < next_at):
+                await asyncio.sleep(0)
+            idle_connections.pop().send(request)
+            next_at += generator.expovariate(rate) if rate else 0.0
+        async with asyncio.timeout(60):
+            while len(durations) < len(requests):
+                await asyncio.sleep(0)
+    for connection in connections:
+        connection.transport.close()
+    clock.close()
+    return durations
+
+
+async def measure_fanout(
+    subject: Subject, sessions: list[GatewayConnection], requests: list[bytes], delivery_bytes_min: int = 300
+) -> list[float]:
+    """Send messages one by one; return the seconds from each request until the last session has received its event."""
+    clock = WorkClock(subject.process.pid)
+    durations: list[float] = []
+    host, _, port = subject.connection_info["url"].removeprefix("http://").partition(":")
+    idle_connections: list[TimedConnection] = []
+    _, connection = await asyncio.get_running_loop().create_connection(
+        lambda: TimedConnection(clock, [], idle_connections), host, int(port)
+    )
+    for request in requests:
+        bytes_before = sum(session.received_bytes for session in sessions)
+        last_bytes = sessions[-1].received_bytes
+        with raise_priority(os.getpid(), subject.process.pid):
+            started_at = clock.now()
+            connection.send(request)
+            async with asyncio.timeout(60):
+                while sessions[-1].received_bytes == last_bytes or (
+                    sum(session.received_bytes for session in sessions)
+                    < bytes_before + len(sessions) * delivery_bytes_min
+                ):
+                    await asyncio.sleep(0)
+            durations.append(max(clock.now() - started_at, 0.0))
+        await asyncio.sleep(0.05)
+    connection.transport.close()
+    clock.close()
+    return durations
+
+
+def compute_quantiles(values: list[float]) -> list[float]:
+    """Return the quantiles 0, 1/200, ... 1 of a sample."""
+    ordered = sorted(values)
+    return [
+        ordered[min(int(number / QUANTILE_COUNT * len(ordered)), len(ordered) - 1)]
+        for number in range(QUANTILE_COUNT + 1)
+    ]
