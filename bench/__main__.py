@@ -26,6 +26,7 @@ With `--quick` each benchmark measures briefly, and nothing is stored.
 
 `python -m bench.call_soak --minutes 30` runs a call of ten users and checks its delay, losses and memory.
 `python -m bench.comparison COMMIT` measures an older commit and this checkout in turn.
+`python -m bench.unit_costs` measures the unit costs of the capacity model, and `python -m bench.simulation` uses them.
 `python -m bench.hops` counts the calls between modules, for docs/tour.md.
 """
 

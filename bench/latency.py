@@ -17,7 +17,9 @@ from typing import Any, Final
 from bench.load import GatewayConnection, Subject
 
 QUANTILE_COUNT: Final = 200
-"""Number of intervals of a stored distribution."""
+"""Number of values of a stored distribution."""
+BURST_SECONDS: Final = 0.4
+"""Duration of a burst of requests, and of the pause before it."""
 
 
 def find_memory_folder() -> str | None:
@@ -93,28 +95,37 @@ async def measure_latencies(
 ) -> list[float]:
     """Send requests at random times (a Poisson process) with a mean rate per second; return their durations in seconds.
 
-    A rate of 0 sends each request after the previous response.
+    With one connection each request follows the previous response after a random pause with a mean of 1 / rate.
     """
     host, _, port = subject.connection_info["url"].removeprefix("http://").partition(":")
     loop = asyncio.get_running_loop()
     clock = WorkClock(subject.process.pid)
     durations: list[float] = []
     idle_connections: list[TimedConnection] = []
-    for _ in range(connection_count if rate else 1):
+    for _ in range(connection_count):
         await loop.create_connection(lambda: TimedConnection(clock, durations, idle_connections), host, int(port))
     connections = list(idle_connections)
     generator = random.Random(1)
-    with raise_priority(os.getpid(), subject.process.pid):
-        next_at = clock.now()
-        for request in requests:
-            # Timers have a resolution of a millisecond, which is longer than a request, so the loop polls.
-            while not idle_connections or (rate and clock.now() < next_at):
-                await asyncio.sleep(0)
-            idle_connections.pop().send(request)
-            next_at += generator.expovariate(rate) if rate else 0.0
-        async with asyncio.timeout(60):
-            while len(durations) < len(requests):
-                await asyncio.sleep(0)
+    remaining = list(requests)
+    while remaining:
+        # A process with real-time priority that uses 95 % of a second must pause, so the load comes in short bursts.
+        await asyncio.sleep(BURST_SECONDS)
+        with raise_priority(os.getpid(), subject.process.pid):
+            ends_at = time.monotonic() + BURST_SECONDS
+            next_at = clock.now()
+            while remaining and time.monotonic() < ends_at:
+                # Timers have a resolution of a millisecond, which is longer than a request, so the loop polls.
+                while not idle_connections:
+                    await asyncio.sleep(0)
+                if connection_count == 1:
+                    next_at = clock.now()
+                next_at += generator.expovariate(rate)
+                while clock.now() < next_at or not idle_connections:
+                    await asyncio.sleep(0)
+                idle_connections.pop().send(remaining.pop())
+            async with asyncio.timeout(60):
+                while len(idle_connections) < len(connections):
+                    await asyncio.sleep(0)
     for connection in connections:
         connection.transport.close()
     clock.close()
@@ -152,9 +163,6 @@ async def measure_fanout(
 
 
 def compute_quantiles(values: list[float]) -> list[float]:
-    """Return the quantiles 0, 1/200, ... 1 of a sample."""
+    """Return the middles of 200 equal parts of a sample, so that a random one of them has the distribution of the sample."""
     ordered = sorted(values)
-    return [
-        ordered[min(int(number / QUANTILE_COUNT * len(ordered)), len(ordered) - 1)]
-        for number in range(QUANTILE_COUNT + 1)
-    ]
+    return [ordered[int((number + 0.5) / QUANTILE_COUNT * len(ordered))] for number in range(QUANTILE_COUNT)]

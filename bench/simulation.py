@@ -56,9 +56,10 @@ class SingleMachine:
             value * speed / 1e6 for value in document["distributions"]["sqlite_post_alone_latency_us"]
         ]
         alone_us, shared_us = costs["sqlite_post_alone_us"], costs["sqlite_post_us"]
-        batch_us = (alone_us - shared_us) * CALLER_COUNT / (CALLER_COUNT - 1)
-        self._further_seconds = (shared_us - batch_us / CALLER_COUNT) * speed / 1e6
-        self.batch_cpu_seconds = batch_us * speed / 1e6
+        # While a batch is served, the responses of the previous one lead to new requests, so two batches alternate.
+        batch_us = (alone_us - shared_us) / (1 - 2 / CALLER_COUNT)
+        self._further_seconds = (alone_us - batch_us) * speed / 1e6
+        self._batch_cpu_seconds = batch_us * speed / 1e6
         self._delivery_seconds = costs["delivery_us"] * speed / 1e6
 
     def simulate_maximum_rate(self, request_count: int = 4_000) -> float:
@@ -71,7 +72,7 @@ class SingleMachine:
             nonlocal remaining
             if remaining:
                 remaining -= 1
-                station.submit(lambda count: self.batch_cpu_seconds + count * self._further_seconds, send_next)
+                station.submit(lambda count: self._batch_cpu_seconds + count * self._further_seconds, send_next)
 
         for _ in range(CALLER_COUNT):
             send_next()
@@ -314,7 +315,9 @@ def build_tables(document: dict[str, Any]) -> dict[str, str]:
         "costs": build_costs_table(document),
         "needs": build_needs_table(costs, workload, Limits(), SESSION_COUNTS),
         "largest": build_needs_table(costs, workload, Limits(), (largest,)),
-        "extended": build_needs_table(costs, workload, EXTENDED_LIMITS, tuple(sorted((largest_extended, *SESSION_COUNTS[1:])))),
+        "extended": build_needs_table(
+            costs, workload, EXTENDED_LIMITS, tuple(sorted((largest_extended, *SESSION_COUNTS[1:])))
+        ),
     }
 
 

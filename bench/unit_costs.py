@@ -37,6 +37,7 @@ from bench.social import social_bench
 from bench.voice import FRAME, Call, measure_forwarding
 from hubbub.media import rtp
 from hubbub.server.core.metrics import Metrics
+from hubbub.server.transports.gateway.sessions import SESSIONS_PER_USER_MAX
 from hubbub.server.transports.voice.sfu import Forwarder
 from tests.fixtures.nats import NatsServer
 from tests.journeys.processes import ApiUser, Server, create_guild, register_user
@@ -46,6 +47,7 @@ CALLER_COUNT: Final = 64
 ROUND_COUNT: Final = 3
 FANOUT_SESSIONS: Final = (200, 600)
 """Numbers of sessions between which the cost of a message grows by the cost of deliveries."""
+ALONE_COUNT: Final = 2_000
 VOICE_LISTENERS: Final = 24
 GUILD_COUNT: Final = 90
 
@@ -109,16 +111,18 @@ async def measure_requests(costs: UnitCosts, store: Store, is_quick: bool) -> No
             for process, cost in median_costs(rounds).items():
                 if process == "" or name == "postgres":
                     costs.record(f"{name}_{operation}_{process}us", cost)
-            if name == "postgres":
+            if name == "postgres" or operation == "get":
                 continue
             await asyncio.sleep(0.5)
-            requests = [make_request(number) for number in range(count)]
+            requests = [make_request(number) for number in range(ALONE_COUNT)]
             durations: list[float] = []
 
             async def send_alone() -> None:
-                durations.extend(await measure_latencies(subject, requests, 0.0))  # noqa: B023
+                # The pauses are those of a process at half of its maximum rate, because a longer sleep empties its caches.
+                half_rate = 0.5e6 / costs.values["sqlite_post_us"]
+                durations.extend(await measure_latencies(subject, requests, half_rate, 1))  # noqa: B023
 
-            alone_costs = await measure_cpu(readers, send_alone, count)
+            alone_costs = await measure_cpu(readers, send_alone, ALONE_COUNT)
             costs.record(f"{name}_{operation}_alone_us", alone_costs[""])
             costs.record(f"{name}_{operation}_alone_latency_us", statistics.mean(durations) * 1e6)
             costs.distributions[f"{name}_{operation}_alone_latency_us"] = [
@@ -146,7 +150,7 @@ async def measure_requests(costs: UnitCosts, store: Store, is_quick: bool) -> No
         costs.record("connect_bytes", sum(connection.received_bytes for connection in connections) / len(connections))
 
 
-async def measure_reference(count: int = 2_000) -> float:
+async def measure_reference(count: int = 4_000) -> float:
     """Return the CPU time of an empty aiohttp handler in microseconds, which tells how fast the machine is now."""
     with Subject("http") as reference:
         make_request = message_request_factory(reference)
@@ -276,9 +280,15 @@ async def measure_voice(costs: UnitCosts, is_quick: bool) -> None:
     sink.close()
 
 
-async def measure_nodes(costs: UnitCosts, postgres: PostgresStore, is_quick: bool) -> None:
+async def measure_nodes(costs: UnitCosts, is_quick: bool) -> None:
     """Measure an API, a gateway and a worker process over PostgreSQL and NATS, with one and with many sessions."""
-    count, session_count = (300, 50) if is_quick else (1_500, 200)
+    with PostgresStore() as postgres:
+        await measure_processes(costs, postgres, is_quick)
+
+
+async def measure_processes(costs: UnitCosts, postgres: PostgresStore, is_quick: bool) -> None:
+    """Start the processes of `measure_nodes`, measure them and stop them."""
+    count, user_count = (300, 1) if is_quick else (1_500, 4)
     folder = Path(tempfile.mkdtemp(prefix="hubbub-bench-"))
     nats = NatsServer(folder, "--http_port", "-1")
     nats.start()
@@ -295,10 +305,10 @@ async def measure_nodes(costs: UnitCosts, postgres: PostgresStore, is_quick: boo
     try:
         await asyncio.gather(*(server.start() for server in servers.values()))
         async with aiohttp.ClientSession() as client:
-            user = await register_user(client, servers["api"], "bench")
-            _, channel_id, _ = await create_guild(user)
+            users = [await register_user(client, servers["api"], "bench") for _ in range(user_count)]
+            _, channel_id, _ = await create_guild(*users)
             await measure_node_events(
-                costs, servers, user, channel_id, postgres, str(folder), nats, monitoring_url, count, session_count
+                costs, servers, users, channel_id, postgres, str(folder), nats, monitoring_url, count
             )
     finally:
         for server in servers.values():
@@ -310,14 +320,13 @@ async def measure_nodes(costs: UnitCosts, postgres: PostgresStore, is_quick: boo
 async def measure_node_events(
     costs: UnitCosts,
     servers: dict[str, Server],
-    user: ApiUser,
+    users: list[ApiUser],
     channel_id: str,
     postgres: PostgresStore,
     folder: str,
     nats: NatsServer,
     monitoring_url: str,
     count: int,
-    session_count: int,
 ) -> None:
     """Post messages while the gateway process has one session, then many; store costs per message."""
     readers: dict[str, CpuReader] = {role: process_cpu_reader(server.pid) for role, server in servers.items()}
@@ -325,33 +334,36 @@ async def measure_node_events(
     readers["nats"] = process_cpu_reader(nats.pid)
     path = f"/api/v10/channels/{channel_id}/messages"
     _, database_url = postgres.arguments(folder)
-    gateway_costs = []
-    sessions: list[GatewayConnection] = []
-    for needed_count in (1, session_count):
-        sessions += await open_user_sessions(servers["gateway"].url, user.token, needed_count - len(sessions))
-        message_count = count if needed_count == 1 else count // 10
-        requests = [encode_request("POST", path, user.token, {"content": f"message {n}"}) for n in range(message_count)]
-        await send_requests(servers["api"].url, requests[:200], CALLER_COUNT)
-        await wait_until_idle(sessions)
-        traffic_before, store_before = read_nats_traffic(monitoring_url), read_store_bytes(database_url)
+    sessions = await open_user_sessions(servers["gateway"].url, users[0].token, 1)
 
-        async def post_messages() -> None:
-            caller_count, pause_seconds = (CALLER_COUNT, 0.0) if needed_count == 1 else (1, 0.01)  # noqa: B023
-            await send_requests(servers["api"].url, requests, caller_count, pause_seconds)  # noqa: B023
-            await wait_until_idle(sessions)  # noqa: B023
+    async def post_messages(message_count: int, caller_count: int, pause_seconds: float) -> dict[str, float]:
+        """Post messages, wait until all sessions have received them, and return the CPU time per message."""
+        contents = [{"content": f"message number {number}"} for number in range(message_count)]
+        requests = [encode_request("POST", path, users[0].token, content) for content in contents]
+        bytes_before = await wait_until_idle(sessions)
 
-        measured = await measure_cpu(readers, post_messages, message_count)
-        gateway_costs.append(measured["gateway"])
-        if needed_count == 1:
-            traffic, store = read_nats_traffic(monitoring_url), read_store_bytes(database_url)
-            for role in ("api", "worker", "database", "nats"):
-                costs.record(f"node_post_{role}_us", measured[role])
-            costs.record("node_event_gateway_us", measured["gateway"])
-            for name, total in traffic.items():
-                costs.record(f"nats_{name}_per_post", (total - traffic_before[name]) / message_count)
-            for name, total in store.items():
-                costs.record(f"database_{name}_per_post", (total - store_before[name]) / message_count)
-    costs.record("node_delivery_us", (gateway_costs[1] - gateway_costs[0]) / (session_count - 1))
+        async def post_and_wait() -> None:
+            await send_requests(servers["api"].url, requests, caller_count, pause_seconds)
+            await wait_until_idle(sessions, bytes_min=bytes_before + message_count * len(sessions) * 300)
+
+        return await measure_cpu(readers, post_and_wait, message_count)
+
+    await post_messages(200, CALLER_COUNT, 0.0)
+    traffic_before, store_before = read_nats_traffic(monitoring_url), read_store_bytes(database_url)
+    measured = await post_messages(count, CALLER_COUNT, 0.0)
+    traffic, store = read_nats_traffic(monitoring_url), read_store_bytes(database_url)
+    for role in ("api", "worker", "database", "nats"):
+        costs.record(f"node_post_{role}_us", measured[role])
+    costs.record("node_event_gateway_us", measured["gateway"])
+    for name, total in traffic.items():
+        costs.record(f"nats_{name}_per_post", (total - traffic_before[name]) / count)
+    for name, total in store.items():
+        costs.record(f"database_{name}_per_post", (total - store_before[name]) / count)
+    cost_with_few = (await post_messages(count // 10, 1, 0.01))["gateway"]
+    for user in users:
+        sessions += await open_user_sessions(servers["gateway"].url, user.token, SESSIONS_PER_USER_MAX - 1)
+    cost_with_many = (await post_messages(count // 10, 1, 0.01))["gateway"]
+    costs.record("node_delivery_us", (cost_with_many - cost_with_few) / (len(sessions) - 1))
     for session in sessions:
         session.transport.close()
 
@@ -395,10 +407,9 @@ async def measure_sqlite(costs: UnitCosts, is_quick: bool) -> None:
 
 
 async def measure_postgres(costs: UnitCosts, is_quick: bool) -> None:
-    """Measure requests on PostgreSQL, in one process and in one process per role."""
+    """Measure requests of one process on PostgreSQL."""
     with PostgresStore() as postgres:
         await measure_requests(costs, postgres, is_quick)
-        await measure_nodes(costs, postgres, is_quick)
 
 
 SECTIONS: Final = {
@@ -407,6 +418,7 @@ SECTIONS: Final = {
     "sessions": measure_sessions,
     "presence": measure_presence,
     "postgres": measure_postgres,
+    "nodes": measure_nodes,
 }
 
 

@@ -441,9 +441,9 @@ async def test_losses_of_a_viewer_reduce_the_bitrate_and_pause_the_video_at_the_
         browser.send(browser.build_packet(frame, ssrc=browser.ssrc ^ 7, payload_type=0x80 | 96))
 
     def report_loss() -> None:
-        assert viewer.dtls.session is not None
+        assert viewer.dtls.srtp_session is not None
         report = struct.pack(">BBHIIB19x", 0x81, 201, 7, 5, ssrc, 250)
-        viewer.send(viewer.dtls.session.protect_control(report))
+        viewer.send(viewer.dtls.srtp_session.protect_control(report))
 
     send_picture("first")
     await viewer.receive_packet()
