@@ -79,7 +79,7 @@ class IdMark:
                     await self._write(newest_ms + LEAD_MS)
                 except StoreUnavailable:
                     continue
-                self._limit_ids(next_ms)
+                self._limit_ids(newest_ms)
 
     def _limit_ids(self, written_ms: int) -> None:
         """Keep IDs below the mark if the clock jumps forward: IDs above it would not be known after a crash."""
