@@ -17,7 +17,7 @@ from hubbub.server.talk.push_subscriptions import jobs
 from tests.push_service import PUSH_SUBSCRIPTIONS_PATH, PushService, list_endpoints
 from tests.server.identity.accounts import PASSWORD, register_user
 from tests.server.talk.private_channels import create_group, open_dm
-from tests.server.talk.test_notification_settings import ALL, MENTIONS, NOTHING, change_settings
+from tests.server.talk.test_notification_settings import ALL_MESSAGES, NOTHING, ONLY_MENTIONS, change_settings
 from tests.server.talk.test_read_states import send_text
 from tests.world import WAIT_TIMEOUT_SECONDS, Actor, Guild, Session, World, befriend
 
@@ -190,7 +190,7 @@ async def test_settings_decide_which_messages_notify(
     await change_settings(bob, guild, message_notifications=NOTHING)
     await send_text(alice, guild.general, "@everyone not sent")
     await private_targets_world.run_due_jobs()
-    await change_settings(bob, guild, message_notifications=MENTIONS)
+    await change_settings(bob, guild, message_notifications=ONLY_MENTIONS)
     await send_text(alice, guild.general, "not a mention")
     await private_targets_world.run_due_jobs()
     await change_settings(bob, guild, mobile_push=False)
@@ -203,7 +203,7 @@ async def test_settings_decide_which_messages_notify(
     assert await deliver_notifications(private_targets_world, service) == []
 
     await send_text(alice, private_channel_id, "private")
-    await change_settings(bob, guild, muted=False, message_notifications=ALL)
+    await change_settings(bob, guild, muted=False, message_notifications=ALL_MESSAGES)
     await send_text(alice, guild.general, "all messages")
     assert sorted(await deliver_notifications(private_targets_world, service)) == ["all messages", "private"]
 
