@@ -13,7 +13,7 @@ def test_the_tables_are_those_of_the_simulation() -> None:
 def test_every_stored_cost_is_positive_and_most_are_on_the_page() -> None:
     costs = load_document()["costs"]
 
-    # The worker has no work for a message of a guild in which nobody has searched.
+    # The worker has no work for a message of a guild without a search.
     assert [name for name, value in costs.items() if value <= 0 and name != "node_post_worker_us"] == []
     assert {name for name, _, _ in COST_ROWS} <= costs.keys()
 
