@@ -220,7 +220,7 @@ def find_exceeded_limits(needs: Needs, limits: Limits) -> list[str]:
     return exceeded
 
 
-def find_largest_installation(costs: Costs, workload: Workload, limits: Limits) -> int:
+def compute_largest_installation(costs: Costs, workload: Workload, limits: Limits) -> int:
     """Return the largest number of sessions, to two digits, that one installation serves without exceeding a limit."""
     largest = 0
     for exponent in range(2, 9):

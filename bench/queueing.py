@@ -82,7 +82,7 @@ class Station:
         return self.busy_seconds / self._server_count / self._simulation.now_seconds
 
 
-def find_percentile(values: list[float], percent: float) -> float:
+def get_percentile(values: list[float], percent: float) -> float:
     """Return the smallest value that at least `percent` percent of the values do not exceed."""
     ordered = sorted(values)
     return ordered[max(-int(-len(ordered) * percent // 100) - 1, 0)]

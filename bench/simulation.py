@@ -27,11 +27,11 @@ from bench.capacity import (
     Limits,
     Needs,
     Workload,
+    compute_largest_installation,
     compute_needs,
     find_exceeded_limits,
-    find_largest_installation,
 )
-from bench.queueing import ServiceTime, Simulation, Station, find_percentile
+from bench.queueing import ServiceTime, Simulation, Station, get_percentile
 
 UNIT_COSTS_FILE: Final = Path(__file__).parent / "results" / "unit_costs.json"
 SCALE_PAGE: Final = Path(__file__).parent.parent / "docs" / "scale.md"
@@ -214,7 +214,7 @@ def simulate_installation(costs: Costs, needs: Needs, workload: Workload, databa
             role: statistics.mean(station.compute_utilization() for station in role_stations)
             for role, role_stations in stations.items()
         },
-        *((find_percentile(values, 50) * 1000, find_percentile(values, 99) * 1000) for values in (responses, arrivals)),
+        *((get_percentile(values, 50) * 1000, get_percentile(values, 99) * 1000) for values in (responses, arrivals)),
     )
 
 
@@ -309,8 +309,8 @@ def describe_installation(costs: Costs, sessions: int, workload: Workload, limit
 def build_tables(document: dict[str, Any]) -> dict[str, str]:
     """Return the generated parts of docs/scale.md by name."""
     costs, workload = document["costs"], Workload()
-    largest = find_largest_installation(costs, workload, Limits())
-    largest_extended = find_largest_installation(costs, workload, EXTENDED_LIMITS)
+    largest = compute_largest_installation(costs, workload, Limits())
+    largest_extended = compute_largest_installation(costs, workload, EXTENDED_LIMITS)
     return {
         "costs": build_costs_table(document),
         "needs": build_needs_table(costs, workload, Limits(), SESSION_COUNTS),

@@ -167,7 +167,7 @@ def check_faults_are_accepted(shell: Shell, page_blocks: Sequence[Block]) -> Non
         headers = {"Authorization": f"Bearer {shell.variables['TOKEN']}", "Content-Type": "application/json"}
         request = urllib.request.Request(f"{shell.url}/control/faults", line.encode(), headers)
         with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:
-            assert set(json.load(response)) == {"sessions", "waiting"}
+            assert set(json.load(response)) == {"affected_sessions", "active_fault"}
 
 
 def check_ready_file_has_the_documented_shape(shell: Shell, page_blocks: Sequence[Block]) -> None:

@@ -1,6 +1,6 @@
 """docs/scale.md contains the output of `python -m bench.simulation` for the stored unit costs."""
 
-from bench.capacity import Limits, Workload, compute_needs, find_exceeded_limits, find_largest_installation
+from bench.capacity import Limits, Workload, compute_largest_installation, compute_needs, find_exceeded_limits
 from bench.simulation import COST_ROWS, SCALE_PAGE, SingleMachine, build_tables, load_document, replace_tables
 
 
@@ -30,7 +30,7 @@ def test_needs_grow_with_the_number_of_sessions() -> None:
 
 def test_the_largest_installation_is_within_the_limits_and_the_next_is_not() -> None:
     costs, workload, limits = load_document()["costs"], Workload(), Limits()
-    largest = find_largest_installation(costs, workload, limits)
+    largest = compute_largest_installation(costs, workload, limits)
 
     assert find_exceeded_limits(compute_needs(costs, largest, workload, limits), limits) == []
     assert find_exceeded_limits(compute_needs(costs, largest * 11 // 10, workload, limits), limits) != []
