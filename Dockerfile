@@ -5,10 +5,13 @@ FROM python:3.13-slim AS build
 WORKDIR /source
 RUN python -m venv /opt/hubbub
 COPY pyproject.toml constraints.txt README.md LICENSE ./
-# The npm registry of the encryption of calls in browsers, unless the source tree already has its files (make third-party).
-ARG NPM_CONFIG_REGISTRY
 COPY tools ./tools
 COPY src ./src
+# The third-party files of the chat client come from the npm registry, unless the source tree already has them (make third-party).
+ARG NPM_CONFIG_REGISTRY
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends npm \
+    && python tools/third_party.py --required
 RUN /opt/hubbub/bin/pip install --no-cache-dir --constraint constraints.txt '.[server]' \
     && /opt/hubbub/bin/pip uninstall --yes pip \
     && /opt/hubbub/bin/python -m compileall -q -j 0 /opt/hubbub/lib

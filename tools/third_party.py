@@ -247,8 +247,11 @@ def fetch_missing(root: Path = ROOT, download_bytes: Download = download) -> lis
 
 
 def main() -> int:
-    """Fetch missing files and return the exit status: without a network or registry 0, after a hash mismatch 1."""
-    argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0]).parse_args()
+    """Fetch missing files and return the exit status: 1 after a hash mismatch; without a network or registry 0 unless the
+    files are required."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--required", action="store_true", help="fail if the files cannot be fetched")
+    arguments = parser.parse_args()
     try:
         fetched = fetch_missing()
     except HashMismatchError as error:
@@ -261,7 +264,7 @@ def main() -> int:
             "until `make third-party` succeeds.",
             file=sys.stderr,
         )
-        return 0
+        return int(arguments.required)
     if fetched:
         print(f"Fetched {', '.join(fetched)}")
     return 0

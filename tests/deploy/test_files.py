@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import pytest
 import yaml
+from OpenSSL import SSL
 
 from hubbub.server import cli
 from hubbub.server.core import config as settings
@@ -190,6 +191,19 @@ def test_the_systemd_unit_is_hardened() -> None:
         text=True,
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+
+
+def test_the_systemd_unit_allows_the_callbacks_that_calls_of_browsers_need() -> None:
+    unit = (DEPLOY / "systemd" / "hubbub.service").read_text()
+    assert "\nMemoryDenyWriteExecute" not in unit
+    # The callback for certificates is in executable memory, which the setting would forbid.
+    assert "ffi.callback" in Path(SSL.__file__).read_text()
+
+
+def test_the_image_and_the_wheel_require_the_third_party_files() -> None:
+    command = "python tools/third_party.py --required"
+    assert command in (ROOT / "Dockerfile").read_text()
+    assert command in (ROOT / ".github" / "workflows" / "release.yml").read_text()
 
 
 @pytest.mark.parametrize("role", ROLES)

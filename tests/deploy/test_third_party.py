@@ -70,6 +70,12 @@ def test_a_machine_without_a_network_continues(
     assert "Calls in the browser stay off" in capsys.readouterr().err
 
 
+def test_required_files_that_cannot_be_fetched_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["third_party.py", "--required"])
+    monkeypatch.setattr(third_party, "fetch_missing", lambda: fail_without_network("the registry"))
+    assert third_party.main() == 1
+
+
 def test_a_build_without_npm_succeeds_without_the_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     (tmp_path / "tools").mkdir()
