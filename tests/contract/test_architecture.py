@@ -42,6 +42,11 @@ EMITTING_FILES = {
 SQL_FILES: set[str] = set()
 """Slice files other than store.py that contain SQL."""
 
+UNMOUNTED_FOLDERS = {
+    "places.guild_state": "has no handlers, listeners or tables; app.py passes its reader to the gateway",
+}
+"""Folders of the tiers without a `SLICE`, with the reason."""
+
 STORE_NAMES = {"Call", "Database", "Tx", "access", "ports", "store"}
 """Names that give access to stored data; `talk/messages/content` imports none of them."""
 
@@ -218,9 +223,22 @@ def _defined_names(path: Path) -> set[str]:
 
 
 def test_every_slice_is_mounted() -> None:
-    folders = {slice_of(path).partition(".")[2] for path in slice_files()} - {"__init__"}
+    folders = {slice_of(path) for path in slice_files() if path.name == "__init__.py"} - {
+        f"{tier}.__init__" for tier in TIERS
+    }
+    declared = {
+        name: package.SLICE
+        for name in folders
+        if hasattr(package := importlib.import_module(f"hubbub.server.{name}"), "SLICE")
+    }
 
-    assert {slice_module.name for slice_module in composition.SLICES} <= folders
+    assert folders - declared.keys() == UNMOUNTED_FOLDERS.keys()
+    assert {name: slice_.name for name, slice_ in declared.items()} == {
+        name: name.partition(".")[2] for name in declared
+    }
+    mounted_ids = Counter(id(slice_) for slice_ in composition.SLICES)
+    assert {name for name, slice_ in declared.items() if mounted_ids[id(slice_)] != 1} == set()
+    assert len(composition.SLICES) == len(declared)
 
 
 def test_tiers_contain_only_slices() -> None:
