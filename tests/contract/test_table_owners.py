@@ -265,6 +265,19 @@ def test_declared_reads_are_only_removed() -> None:
     assert declared_reads() == {(name, table) for name, tables in DECLARED_READS.items() for table in tables.split()}
 
 
+def test_every_declared_read_has_a_reason() -> None:
+    paths = [path for path in slice_files() if path.name == "store.py"] + other_files()
+    reads_by_file = {display_path(path): getattr(import_file(path), "READS", {}) for path in paths}
+
+    assert {name for name, reads in reads_by_file.items() if not isinstance(reads, dict)} == set()
+    assert {
+        (name, table)
+        for name, reads in reads_by_file.items()
+        for table, reason in reads.items()
+        if not isinstance(reason, str) or not reason.strip()
+    } == set()
+
+
 def test_slices_read_no_tables_of_higher_tiers() -> None:
     tiers = {
         table: TIERS.index(name.partition(".")[0])
