@@ -39,6 +39,9 @@ EMITTING_FILES = {
 }
 """Slice files other than actions.py that publish events or write the audit log."""
 
+MESSAGE_STORE = "hubbub.server.talk.messages.store"
+"""The module with the SQL of messages."""
+
 SQL_FILES: set[str] = set()
 """Slice files other than store.py that contain SQL."""
 
@@ -94,6 +97,50 @@ def test_message_content_does_not_access_the_store() -> None:
     ]
 
     assert violations == []
+
+
+def test_only_the_creation_of_a_message_inserts_it() -> None:
+    folder = SOURCE / "server" / "talk" / "messages"
+    inserting_functions = {
+        f"{path.relative_to(folder).as_posix()}: {function.name}"
+        for path in python_files(folder)
+        if _imports_message_store(path)
+        for function in ast.walk(parse_file(path))
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute) and ast.unparse(node).startswith("store.insert")
+    }
+    exported_names = {
+        f"{path.relative_to(folder).as_posix()}: {name.name}"
+        for path in python_files(folder)
+        for node in ast.walk(parse_file(path))
+        if isinstance(node, ast.ImportFrom) and node.module == MESSAGE_STORE
+        for name in node.names
+        if name.name.startswith("insert")
+    }
+
+    assert inserting_functions == {"actions.py: create"}
+    assert exported_names == set()
+    # Imports write the rows of an archive.
+    statements = {
+        display_path(path)
+        for path in slice_files()
+        for node in ast.walk(parse_file(path))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if re.search(r"INSERT INTO (?:ephemeral_)?messages\b", node.value)
+    }
+    assert statements == {"hubbub/server/talk/messages/store.py"}
+
+
+def _imports_message_store(path: Path) -> bool:
+    """Return whether the name `store` of a module is the store of messages, instead of the one of a sub-package."""
+    package, _, name = MESSAGE_STORE.rpartition(".")
+    return any(
+        isinstance(node, ast.ImportFrom)
+        and node.module == package
+        and name in {imported.name for imported in node.names}
+        for node in ast.walk(parse_file(path))
+    )
 
 
 def test_transports_contain_no_sql() -> None:
