@@ -2,13 +2,18 @@
 
 import copy
 import json
+import re
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from hubbub.protocol.enums import ButtonStyle, ComponentType, MessageReferenceType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.intents import Intents
+from hubbub.protocol.resources import messages as wire
+from hubbub.server.talk.messages import views
+from tests.contract.language import ROOT
 from tests.server.play.interaction_setup import InteractionSetup
 from tests.world import Actor, Guild, Session, World
 
@@ -28,6 +33,44 @@ UNUSUAL_CONTENTS = [
     f"{SECRET}</script>",
 ]
 CONTENTS_EQUAL_TO_OTHER_FIELDS = ["0", "alice", "null", "false", "[]", '""', "content", "general"]
+
+FIELDS_WITHOUT_CONTENT = {
+    "activity",
+    "application",
+    "application_id",
+    "author",
+    "call",
+    "channel_id",
+    "channel_type",
+    "edited_timestamp",
+    "flags",
+    "guild_id",
+    "id",
+    "interaction",
+    "interaction_metadata",
+    "lobby_member",
+    "member",
+    "mention_channels",
+    "mention_everyone",
+    "mention_roles",
+    "mentions",
+    "message_reference",
+    "nonce",
+    "pinned",
+    "position",
+    "reactions",
+    "resolved",
+    "role_subscription_data",
+    "shared_client_theme",
+    "sticker_items",
+    "stickers",
+    "thread",
+    "timestamp",
+    "tts",
+    "type",
+    "webhook_id",
+}
+"""Fields of an event about a message that do not require the message content intent."""
 
 
 class RedactionSetup:
@@ -165,3 +208,34 @@ async def test_content_of_an_interaction_response_is_removed(setup: RedactionSet
 
     redacted = await setup.assert_redacted(message)
     assert redacted["interaction"]["name"] == "hi"
+
+
+def test_every_field_of_a_message_is_declared_as_content_or_not() -> None:
+    fields = set(wire.DispatchedMessage.__struct_fields__)
+
+    assert fields == views.MESSAGE_CONTENT_FIELDS.keys() | set(views.SHOWN_MESSAGE_FIELDS) | FIELDS_WITHOUT_CONTENT
+    assert views.MESSAGE_CONTENT_FIELDS.keys() & FIELDS_WITHOUT_CONTENT == set()
+    snapshot_fields = set(wire.MessageContent.__struct_fields__)
+    assert views.CONTENT_FIELDS.keys() == views.MESSAGE_CONTENT_FIELDS.keys() & snapshot_fields
+
+
+def test_the_specification_lists_the_content_fields() -> None:
+    section = (ROOT / "docs" / "spec" / "gateway.md").read_text(encoding="utf-8").partition("### 5.2 ")[2]
+    table = section.partition("\n\n| A bot")[0]
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `") and " of " not in line]
+
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == views.MESSAGE_CONTENT_FIELDS.keys()
+
+
+@pytest.mark.parametrize("name", [*views.MESSAGE_CONTENT_FIELDS, *views.SHOWN_MESSAGE_FIELDS])
+def test_a_message_with_one_content_field_is_redacted(name: str) -> None:
+    values: dict[str, Any] = dict.fromkeys(wire.Message.__struct_fields__)
+    values |= {field: build_empty_value() for field, build_empty_value in views.MESSAGE_CONTENT_FIELDS.items()}
+    values |= dict.fromkeys(views.SHOWN_MESSAGE_FIELDS, UNSET)
+    empty_message = wire.Message(**values)
+    assert not views.has_content(empty_message)
+    message = wire.Message(**values | {name: [SECRET]})
+
+    assert views.has_content(message)
+    if name in views.MESSAGE_CONTENT_FIELDS:
+        assert views.redact(message) == empty_message

@@ -3,9 +3,10 @@
 Only this module removes the content that bots without the message content intent may not read (spec/http.md#3.4)."""
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import repeat
+from operator import attrgetter
 from typing import Final, TypeVar, cast
 
 import msgspec
@@ -69,6 +70,24 @@ CONTENT_INTENT_FLAGS: Final = (
     ApplicationFlags.GATEWAY_MESSAGE_CONTENT | ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
 )
 """Flags of applications that may use the privileged intent MESSAGE_CONTENT; one is enough."""
+
+CONTENT_FIELDS: Final[dict[str, Callable[[], object]]] = {
+    "content": str,
+    "embeds": list,
+    "attachments": list,
+    "components": list,
+}
+"""Fields of a message or snapshot that require the message content intent (spec/gateway.md#5.2).
+
+The values are functions that return the value of the field without content."""
+
+MESSAGE_CONTENT_FIELDS: Final[dict[str, Callable[[], object]]] = CONTENT_FIELDS | {"poll": lambda: UNSET}
+"""Fields of a message that require the message content intent, including those that a snapshot does not have."""
+
+SHOWN_MESSAGE_FIELDS: Final = ("referenced_message", "message_snapshots")
+"""Fields of a message that show other messages, whose content is removed as well."""
+
+_read_content = attrgetter(*MESSAGE_CONTENT_FIELDS, *SHOWN_MESSAGE_FIELDS)
 
 WEBHOOK_DISCRIMINATOR: Final = "0000"
 """Value of `User.discriminator` in the author of a webhook's message."""
@@ -171,12 +190,9 @@ def redact_for_caller(related_data: RelatedData, row: MessageRow, view: MessageT
 
 def strip_content(content: wire.MessageContent) -> None:
     """Remove the fields that require the message content intent (spec/gateway.md#5.2)."""
-    content.content = ""
-    content.embeds = []
-    content.attachments = []
-    content.components = []
-    if isinstance(content, wire.Message):
-        content.poll = UNSET
+    fields = MESSAGE_CONTENT_FIELDS if isinstance(content, wire.Message) else CONTENT_FIELDS
+    for name, build_empty_value in fields.items():
+        setattr(content, name, build_empty_value())
 
 
 def dispatched(
@@ -260,15 +276,7 @@ def has_content(message: wire.Message) -> bool:
     """Return whether a message has fields that require the message content intent, or shows other messages.
 
     The fields are in spec/gateway.md#5.2."""
-    return bool(
-        message.content
-        or message.embeds
-        or message.attachments
-        or message.components
-        or message.poll
-        or message.referenced_message
-        or message.message_snapshots
-    )
+    return any(_read_content(message))
 
 
 def redact(message: MessageT) -> MessageT:
