@@ -133,7 +133,7 @@ def test_only_the_creation_of_a_message_inserts_it() -> None:
 
 
 def _imports_message_store(path: Path) -> bool:
-    """Return whether the name `store` of a module is the store of messages, instead of the one of a sub-package."""
+    """Return whether a module imports the store of messages, instead of the store of a sub-package."""
     package, _, name = MESSAGE_STORE.rpartition(".")
     return any(
         isinstance(node, ast.ImportFrom)
