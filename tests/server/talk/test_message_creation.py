@@ -24,7 +24,10 @@ from tests.server.places.expressions import upload_sticker
 from tests.world import Actor, Guild, World
 
 MESSAGE_ID = MessageId(Snowflake.at(1_900_000_000_000))
-SENDERS = ("user", "webhook", "response")
+ENCODED_ONCE_SENDERS = ("user", "webhook", "response")
+"""Senders whose messages with content alone are encoded once."""
+SENDERS = (*ENCODED_ONCE_SENDERS, "ephemeral", "lobby", "player")
+"""Senders of messages; a player sends a direct message, the others write in a channel of a guild."""
 UPLOAD = Upload(
     field="files",
     index=0,
@@ -104,9 +107,10 @@ class CreationSetup:
         def unit(call: Call) -> None:
             if "attachments" in body:
                 call.files = [UPLOAD]
-            channel_access = access.get_channel_standing(call, channel_id)
-            author, response = self._build_author(call, sender), None
-            if sender == "response":
+            target_id = self.ids_by_name["direct"] if sender == "player" else channel_id
+            channel_access = access.get_channel_standing(call, target_id)
+            author, response, origin = self._build_author(call, sender), None, None
+            if sender in {"response", "ephemeral"}:
                 interaction = messages.content.StoredInteraction(
                     id=Snowflake(5),
                     type=InteractionType.APPLICATION_COMMAND,
@@ -114,6 +118,12 @@ class CreationSetup:
                     name="run",
                 )
                 response = messages.content.InteractionResponse(interaction, MessageType.CHAT_INPUT_COMMAND)
+            if sender == "ephemeral" and response is not None:
+                response = response._replace(flags=int(MessageFlags.EPHEMERAL), seen_by=(self.member.id,))
+            if sender in {"lobby", "player"}:
+                assert self.bot.application_id is not None
+                metadata = {"mood": "good"} if sender == "player" else {}
+                origin = messages.content.ApplicationOrigin(self.bot.application_id, metadata)
             created_message = messages.creation.create(
                 call,
                 channel_access,
@@ -121,8 +131,13 @@ class CreationSetup:
                 author=author,
                 message_id=MESSAGE_ID,
                 response=response,
+                origin=origin,
             )
-            row = messages.history.get(call.tx, channel_id, MESSAGE_ID)
+            if sender == "ephemeral":
+                row = store.find_ephemeral(call.tx, target_id, MESSAGE_ID, call.now_ms)
+            else:
+                row = messages.history.get(call.tx, target_id, MESSAGE_ID)
+            assert row is not None
             raise RolledBack((row, decode_dispatches(call), json.loads(codec.encode(created_message))))
 
         try:
@@ -164,14 +179,15 @@ class CreationSetup:
         raise AssertionError("the transaction was committed")
 
     def _build_author(self, call: Call, sender: str) -> messages.Author:
-        user_id = self.bot.id if sender == "response" else self.member.id
-        author = messages.authors.find_author(call.tx, self.guild.id, user_id)
+        user_id = self.bot.id if sender in {"response", "ephemeral"} else self.member.id
+        guild_id = None if sender == "player" else self.guild.id
+        author = messages.authors.find_author(call.tx, guild_id, user_id)
         assert author is not None
         if sender == "webhook":
             return author._replace(
                 user=author.user._replace(id=UserId(7), username="hook", avatar=None), member=None, webhook_id=7
             )
-        if sender == "response":
+        if sender in {"response", "ephemeral"}:
             application_id = self.bot.application_id
             return author._replace(webhook_id=application_id, application_id=application_id, is_bot_response=True)
         return author
@@ -192,6 +208,7 @@ async def setup(world: World) -> CreationSetup:
         )
     ).ok()
     sticker = (await upload_sticker(guild.owner, guild)).ok()
+    direct_channel = (await member.post("/users/@me/channels", json={"recipient_id": str(guild.owner.id)})).ok()
     # Transactions that are rolled back would each create another key for the URLs of attachments.
     await world.write(lambda call: cdn_urls.find_or_create_signing_key(call.tx))
     ids_by_name = {
@@ -202,6 +219,7 @@ async def setup(world: World) -> CreationSetup:
         "channel": guild.general,
         "sticker": int(sticker["id"]),
         "following": await guild.channel("news"),
+        "direct": int(direct_channel["id"]),
     }
     return CreationSetup(world, guild, member, bot, ids_by_name)
 
@@ -326,7 +344,7 @@ async def test_a_history_is_not_encoded_from_a_template_without_its_parts(
         await setup.world.write(unit, actor=setup.member.id)
 
 
-@pytest.mark.parametrize("sender", SENDERS)
+@pytest.mark.parametrize("sender", ENCODED_ONCE_SENDERS)
 async def test_content_alone_is_encoded_once(
     setup: CreationSetup, sender: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -346,3 +364,13 @@ async def test_content_alone_is_encoded_once(
     assert (row.content, response["content"]) == ("hi", "hi")
     assert [dispatch["event"] for dispatch in dispatches] == ["MESSAGE_CREATE"]
     assert dispatches[0]["redacted"]["content"] == ""
+
+
+@pytest.mark.parametrize("sender", SENDERS)
+async def test_every_sender_creates_a_message(setup: CreationSetup, sender: str) -> None:
+    row, dispatches, response = await setup.create({"content": "hi"}, sender, setup.guild.general)
+
+    assert (row.content, row.is_ephemeral, response["content"]) == ("hi", sender == "ephemeral", "hi")
+    # The first direct message opens the channel of the recipient.
+    opened = ["CHANNEL_CREATE"] if sender == "player" else []
+    assert [dispatch["event"] for dispatch in dispatches] == [*opened, "MESSAGE_CREATE"]
