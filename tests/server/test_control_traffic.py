@@ -136,6 +136,35 @@ async def test_a_rejected_request_has_its_cause(rehearsal: Rehearsal) -> None:
     assert len(await list_entries(rehearsal, "?failed=true")) == 1
 
 
+async def test_copies_for_javascript_have_the_caller_and_the_status(rehearsal: Rehearsal) -> None:
+    summary = "POST /channels/{channel_id}/messages"
+    path = general_channel_path(rehearsal)
+    await rehearsal.actor("demo-bot").connect(intents=Intents.GUILD_MESSAGES)
+    await rehearsal.actor("bob").connect()
+    await record_traffic(rehearsal)
+    (await rehearsal.actor("alice").post(path, json={"content": "hello"})).ok()
+    copy_of_person = (await fetch_details(rehearsal, summary))["copies"]["javascript"]
+    copy_of_event = (await fetch_details(rehearsal, "MESSAGE_CREATE"))["copies"]["javascript"]
+    (await rehearsal.actor("alice").post(path, json={"content": ""})).rejected(400, 50006)
+    copy_of_rejection = (await fetch_details(rehearsal, summary))["copies"]["javascript"]
+    (await rehearsal.actor("demo-bot").post(path, json={"content": ""})).rejected(400, 50006)
+    copy_of_bot = (await fetch_details(rehearsal, summary))["copies"]["javascript"]
+
+    assert 'platform.person("alice")' in copy_of_person
+    assert f'await person.request("POST", "{path}", {{"content": "hello"}});' in copy_of_person
+    assert "assert" not in copy_of_person
+    assert 'platform.person("bob")' in copy_of_event
+    assert (
+        f'assert.rejects(person.request("POST", "{path}", {{"content": ""}}), {{ status: 400 }});' in copy_of_rejection
+    )
+    assert f'test("{summary} is rejected"' in copy_of_rejection
+    assert 'const token = platform.botToken("demo-bot");' in copy_of_bot
+    assert f'await fetch(platform.api + "{path}", {{' in copy_of_bot
+    assert 'body: JSON.stringify({"content": ""}),' in copy_of_bot
+    assert "assert.equal(response.status, 400);" in copy_of_bot
+    assert "platform.person" not in copy_of_bot
+
+
 async def test_frames_of_clients_are_recorded_without_heartbeats(rehearsal: Rehearsal) -> None:
     await record_traffic(rehearsal)
     session = await rehearsal.actor("bob").connect()

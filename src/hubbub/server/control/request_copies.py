@@ -81,29 +81,63 @@ def python_test(entry: TrafficEntry, content: TrafficContent, path: str, body: s
 
 
 def javascript_test(entry: TrafficEntry, content: TrafficContent, path: str, body: str, actor: Sender | None) -> str:
-    """Return a request or event as a test with the package hubbub-rehearsal."""
-    name = "alice" if actor is None or actor.is_bot else actor.name
+    """Return a request or event as a test with the package hubbub-rehearsal.
+
+    The package has people but no bots, so a request of a bot is sent with its token, and a person expects an event."""
+    name = _quote_json("alice" if actor is None or actor.is_bot else actor.name)
+    body_value = _decode(body)
+    body_text = None if body_value is None else _quote_json(body_value)
+    path_text = _quote_json(_API_PREFIX.sub("", path))
+    is_rejected = (entry.status or 0) >= 400
+    uses_assertion = False
+    if content.dispatch is not None:
+        steps = [
+            f"const person = platform.person({name});",
+            "await person.connect();",
+            "// Perform the action that causes the event here.",
+            f"await person.expect({_quote_json(entry.summary)}, {_quote_json(_expected_fields(content))});",
+        ]
+    elif actor is not None and actor.is_bot:
+        uses_assertion = True
+        steps = [
+            f"const token = platform.botToken({_quote_json(actor.name)});",
+            f"const response = await fetch(platform.api + {path_text}, {{",
+            f'  method: "{content.method}",',
+            *_fetch_options(body_text),
+            "});",
+            f"assert.equal(response.status, {entry.status});",
+        ]
+    else:
+        uses_assertion = is_rejected
+        call = f'person.request("{content.method}", {path_text}{"" if body_text is None else f", {body_text}"})'
+        steps = [
+            f"const person = platform.person({name});",
+            f"await assert.rejects({call}, {{ status: {entry.status} }});" if is_rejected else f"await {call};",
+        ]
+    title = f"{entry.summary} is rejected" if is_rejected else entry.summary
     lines = [
+        *(['import assert from "node:assert/strict";'] if uses_assertion else []),
         'import { test } from "node:test";',
         'import { startPlatform } from "hubbub-rehearsal";',
         "",
-        f"test({json.dumps(entry.summary)}, async () => {{",
+        f"test({_quote_json(title)}, async () => {{",
         "  const platform = await startPlatform();",
-        f"  const person = platform.person({json.dumps(name)});",
+        *(f"  {step}" for step in steps),
+        "  await platform.close();",
+        "});",
+        "",
     ]
-    if content.dispatch is not None:
-        fields = json.dumps(_expected_fields(content))
-        lines += [
-            "  await person.connect();",
-            "  // Perform the action that causes the event here.",
-            f"  await person.expect({json.dumps(entry.summary)}, {fields});",
-        ]
-    else:
-        body_value = _decode(body)
-        argument = "" if body_value is None else f", {json.dumps(body_value, ensure_ascii=False)}"
-        path = json.dumps(_API_PREFIX.sub("", path))
-        lines.append(f'  await person.request("{content.method}", {path}{argument});')
-    return "\n".join([*lines, "  await platform.close();", "});", ""])
+    return "\n".join(lines)
+
+
+def _fetch_options(body_text: str | None) -> list[str]:
+    """Return the lines of the headers and the body of a call of `fetch` by a bot."""
+    if body_text is None:
+        return ["  headers: { Authorization: `Bot ${token}` },"]
+    return [
+        '  headers: { Authorization: `Bot ${token}`, "Content-Type": "application/json" },',
+        f"  body: JSON.stringify({body_text}),",
+    ]
 
 
 def _test_name(entry: TrafficEntry) -> str:
@@ -136,5 +170,5 @@ def _python_value(value: Any) -> str:
     return text.replace("\n", "\n        ")
 
 
-def _quote_json(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+def _quote_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

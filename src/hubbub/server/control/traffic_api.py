@@ -241,12 +241,13 @@ class TrafficApi:
     def _make_copies(self, record: TrafficRecord, path: str, headers: dict[str, str], body: str) -> models.Copies:
         entry, content = record.entry, record.content
         if content.dispatch is not None:
-            recipient_id = next((outcome.user_id for outcome in content.outcomes if outcome.delivered), None)
-            actor = None if recipient_id is None else self._find_sender(recipient_id)
+            recipients = [self._find_sender(outcome.user_id) for outcome in content.outcomes if outcome.delivered]
+            recipient = next((recipient for recipient in recipients if recipient is not None), None)
+            person = next((recipient for recipient in recipients if recipient and not recipient.is_bot), None)
             return models.Copies(
                 curl=None,
-                python=request_copies.python_test(entry, content, path, body, actor),
-                javascript=request_copies.javascript_test(entry, content, path, body, actor),
+                python=request_copies.python_test(entry, content, path, body, recipient),
+                javascript=request_copies.javascript_test(entry, content, path, body, person),
             )
         if not content.method or entry.kind == "control":
             return models.Copies(curl=None, python=None, javascript=None)
