@@ -10,15 +10,17 @@ from hubbub.protocol.control.report import LintFinding
 from hubbub.protocol.intents import Intents
 from hubbub.server import worlds
 from hubbub.server.control.lint import format_report
+from hubbub.server.control.secret_masks import MASK
 from tests.rehearsal import Rehearsal, start_rehearsal
 
 WORLD = """
 [users.ann]
 [applications.helper]
+redirect_uris = ["http://127.0.0.1:3000/callback"]
 intents = ["MESSAGE_CONTENT"]
 [guilds.Home]
 owner = "ann"
-bots = { helper = {} }
+bots = { helper = { permissions = ["MANAGE_WEBHOOKS"] } }
 [guilds.Home.channels.hall]
 [guilds.Home.channels.attic]
 overwrites = { "@everyone" = { deny = ["VIEW_CHANNEL"] } }
@@ -52,6 +54,57 @@ async def test_requests_over_a_rate_limit_are_reported(rehearsal: Rehearsal) -> 
 
     assert (finding["application"], finding["times"]) == ("helper", 2)
     assert "create_message (user) would have rejected requests" in finding["message"]
+
+
+async def test_rate_limits_of_webhooks_and_interactions_are_reported(rehearsal: Rehearsal) -> None:
+    helper, ann = rehearsal.actor("helper"), rehearsal.actor("ann")
+    session = await helper.connect(intents=Intents.GUILDS)
+    application_id = rehearsal.control.built_world.applications["helper"].id
+    (await helper.post(f"/applications/{application_id}/commands", json={"name": "go", "description": "Go"})).ok()
+    running_task = asyncio.create_task(rehearsal.act("ann", "run", channel="hall", command="go"))
+    interaction = await session.next("INTERACTION_CREATE")
+    callback = f"/interactions/{interaction['id']}/{interaction['token']}/callback"
+    assert (await helper.post(callback, json={"type": 4, "data": {"content": "done"}})).status == 204
+    (await running_task).ok()
+    path = f"{channel_path(rehearsal, 'hall')}/webhooks"
+    webhook_of_bot = (await helper.post(path, json={"name": "of the bot"})).ok()
+    webhook_of_user = (await ann.post(path, json={"name": "of the user"})).ok()
+    tokens_by_id = {
+        application_id: interaction["token"],
+        webhook_of_bot["id"]: webhook_of_bot["token"],
+        webhook_of_user["id"]: webhook_of_user["token"],
+    }
+    for webhook_id, token in tokens_by_id.items():
+        for number in range(6):
+            url = f"{rehearsal.api}/webhooks/{webhook_id}/{token}?wait=true"
+            (await rehearsal.request("POST", url, json={"content": str(number)})).ok()
+
+    findings = await find_findings(rehearsal, "rate_limit")
+
+    assert {(finding["application"], finding["times"]) for finding in findings} == {("helper", 2), (None, 1)}
+    assert all("execute_webhook (user) would have rejected" in finding["message"] for finding in findings)
+    report = (await rehearsal.control_request("GET", "/rate-limits")).ok()
+    assert [hit["major"] for hit in report["refusals"]] == [[str(webhook_id), MASK] for webhook_id in tokens_by_id]
+
+
+async def test_rate_limits_of_access_tokens_are_reported(rehearsal: Rehearsal) -> None:
+    application = rehearsal.control.built_world.applications["helper"]
+    grant = (await rehearsal.act("ann", "authorize", application="helper", scopes=["identify"])).ok()
+    form = {
+        "grant_type": "authorization_code",
+        "code": grant["parameters"]["code"],
+        "redirect_uri": grant["redirect_uri"],
+        "client_id": str(application.id),
+        "client_secret": application.client_secret,
+    }
+    tokens = (await rehearsal.request("POST", f"{rehearsal.api}/oauth2/token", data=form)).ok()
+    headers = {"Authorization": f"Bearer {tokens['access_token']}"}
+    for _ in range(6):
+        (await rehearsal.request("GET", f"{rehearsal.api}/oauth2/@me", headers=headers)).ok()
+
+    [finding] = await find_findings(rehearsal, "rate_limit")
+
+    assert (finding["application"], finding["times"]) == ("helper", 1)
 
 
 async def test_requests_of_users_are_not_reported(rehearsal: Rehearsal) -> None:

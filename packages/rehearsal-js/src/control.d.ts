@@ -1366,7 +1366,7 @@ export type RateLimitHit = {
   name: string;
   bucket: string;
   caller: string;
-  /** The values of the path parameters that separate buckets. */
+  /** The values of the path parameters that separate buckets; the token of a webhook or interaction is masked. */
   major: Array<string>;
   /** `user`, `global`, `approval`, `gateway` or `invalid`. */
   scope: string;

@@ -14,7 +14,7 @@ class RateLimitHit(msgspec.Struct, kw_only=True):
     bucket: str
     caller: str
     major: list[str]
-    """The values of the path parameters that separate buckets."""
+    """The values of the path parameters that separate buckets; the token of a webhook or interaction is masked."""
     scope: str
     """`user`, `global`, `approval`, `gateway` or `invalid`."""
     times: int

@@ -1,5 +1,6 @@
 """The report of a rehearsal: problems that the applications of the world would have on the public platform."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
@@ -13,16 +14,27 @@ from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.core.trace import Trace
 
 CALLBACK_ROUTE: Final = "/interactions/{interaction_id}/{interaction_token}/callback"
+_ID_PATTERN: Final = re.compile(r"[0-9]{1,18}|[1-8][0-9]{18}")
+"""IDs that the database can store."""
 _PERMISSION_CODES: Final = (errors.MISSING_ACCESS.code, errors.MISSING_PERMISSIONS.code)
 _EXCEPTED_INTENTS: Final = intents.Intents.GUILDS
 """Intents that libraries need for their caches, even if no event is delivered."""
 
 
 class Linter:
-    """Collects the findings of one platform. `names_by_bot_id` are the names of applications by the ID of their bot."""
+    """Collects the findings of one platform.
 
-    def __init__(self, names_by_bot_id: Mapping[int, str], trace: Trace, now_ms: int) -> None:
+    `names_by_bot_id` and `names_by_application_id` are the names of applications."""
+
+    def __init__(
+        self,
+        names_by_bot_id: Mapping[int, str],
+        names_by_application_id: Mapping[int, str],
+        trace: Trace,
+        now_ms: int,
+    ) -> None:
         self._names_by_bot_id = names_by_bot_id
+        self._names_by_application_id = names_by_application_id
         self._trace = trace
         self._now_ms = now_ms
 
@@ -30,15 +42,17 @@ class Linter:
         self,
         endpoints: Iterable[Endpoint],
         hits: Iterable[RateLimitHit],
+        webhook_owner_ids: Mapping[int, int],
         rejected_requests: Iterable[ExplainedRequest],
         failure_counts: Mapping[tuple[str, str | None], int],
     ) -> list[LintFinding]:
         """Return all findings, grouped by rule.
 
-        `failure_counts` are numbers of failed interactions by the names of application and command."""
+        `webhook_owner_ids` are IDs of applications by the IDs of their webhooks. `failure_counts` are numbers of failed
+        interactions by the names of application and command."""
         rejected_requests = list(rejected_requests)
         return [
-            *self._rate_limits(hits),
+            *self._rate_limits(hits, webhook_owner_ids),
             *self._deprecated_routes(endpoints),
             *self._missing_permissions(rejected_requests),
             *self._unused_intents(),
@@ -48,14 +62,32 @@ class Linter:
             *self._dated_changes(),
         ]
 
-    def _rate_limits(self, hits: Iterable[RateLimitHit]) -> Iterator[LintFinding]:
+    def _rate_limits(self, hits: Iterable[RateLimitHit], webhook_owner_ids: Mapping[int, int]) -> Iterator[LintFinding]:
+        counts: Counter[tuple[str | None, str]] = Counter()
         for hit in hits:
-            name = self._names_by_bot_id.get(int(hit.caller)) if hit.caller.isdigit() else None
-            if name is None:
-                continue
+            webhook_id = find_webhook_id(hit)
+            if webhook_id is None:
+                name = self._find_caller(hit)
+                if name is None:
+                    continue
+            else:
+                # The ID in the path of a follow-up message is the ID of the application.
+                name = self._names_by_application_id.get(webhook_owner_ids.get(webhook_id, webhook_id))
             verb = "rejected" if hit.refused else "would have rejected"
             message = f"The rate limit of {hit.name} ({hit.scope}) {verb} requests; wait as the response headers say."
-            yield LintFinding(rule="rate_limit", application=name, message=message, times=hit.times)
+            counts[name, message] += hit.times
+        for (name, message), times in counts.items():
+            yield LintFinding(rule="rate_limit", application=name, message=message, times=times)
+
+    def _find_caller(self, hit: RateLimitHit) -> str | None:
+        """Return the name of the application whose token was sent, or None for users and IP addresses."""
+        user_id, _, application_id = hit.caller.partition(":")
+        if user_id.isdecimal() and application_id.isdecimal():
+            return self._names_by_application_id.get(int(application_id))
+        if not hit.caller.isdecimal():
+            return None
+        names_by_id = self._names_by_application_id if hit.scope == "approval" else self._names_by_bot_id
+        return names_by_id.get(int(hit.caller))
 
     def _deprecated_routes(self, endpoints: Iterable[Endpoint]) -> Iterator[LintFinding]:
         replacements_by_route = {
@@ -136,6 +168,12 @@ class Linter:
         for change in sorted(upcoming_changes, key=lambda change: change.at_ms):
             message = f"From {change.date.isoformat()}: {change.after}"
             yield LintFinding(rule="dated_change", message=message, date=codec.timestamp(change.at_ms))
+
+
+def find_webhook_id(hit: RateLimitHit) -> int | None:
+    """Return the ID in the path of requests that a webhook or interaction token authorizes; None for other requests."""
+    has_token = not hit.caller and len(hit.major) > 1
+    return int(hit.major[0]) if has_token and _ID_PATTERN.fullmatch(hit.major[0]) else None
 
 
 def _code_of(request: ExplainedRequest) -> int | None:

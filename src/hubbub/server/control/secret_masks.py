@@ -1,4 +1,4 @@
-"""Masking of tokens, passwords and other secrets in the traffic that the console shows."""
+"""Masking of tokens, passwords and other secrets in the traffic and the rate limits that the console shows."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from hubbub.protocol import codec
+from hubbub.protocol.control.rate_limits import RateLimitHit
 
 MASK: Final = "•••"
 """The text that replaces a secret."""
@@ -72,3 +73,8 @@ class Masker:
         if isinstance(value, list):
             return [self._mask_value(item) for item in value]
         return self.mask_text(value) if isinstance(value, str) else value
+
+
+def mask_tokens(hit: RateLimitHit) -> RateLimitHit:
+    """Return a rate limit hit without the token of a webhook or interaction, which follows the ID in `major`."""
+    return msgspec.structs.replace(hit, major=[*hit.major[:1], *(MASK for _ in hit.major[1:])])

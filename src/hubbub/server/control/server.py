@@ -43,9 +43,10 @@ from hubbub.server.control import openapi
 from hubbub.server.control.causes import Causes
 from hubbub.server.control.console import Console
 from hubbub.server.control.emulated_providers import EmulatedProviders
-from hubbub.server.control.lint import Linter
+from hubbub.server.control.lint import Linter, find_webhook_id
 from hubbub.server.control.operations import CONTROL_TAG, PEOPLE_TAG, TRAFFIC_TAG, list_operations
 from hubbub.server.control.people import People, run_action
+from hubbub.server.control.secret_masks import mask_tokens
 from hubbub.server.control.snapshots import Snapshots
 from hubbub.server.control.traffic_api import TrafficApi
 from hubbub.server.control.try_it import TryIt
@@ -60,6 +61,7 @@ from hubbub.server.core.traffic import TrafficContent, TrafficStart
 from hubbub.server.identity import accounts, applications, identities, users
 from hubbub.server.play import interactions
 from hubbub.server.ready_document import build_document, build_user
+from hubbub.server.talk import webhooks
 from hubbub.server.transports.http import decoding, request_limits, responses
 from hubbub.server.transports.http.aiohttp_adapter import cancel_on_disconnect
 from hubbub.server.worlds import BuiltWorld, WorldError
@@ -491,6 +493,9 @@ class ControlApi:
             if application.bot is not None
         }
 
+    def _application_names(self) -> dict[int, str]:
+        return {application.id: name for name, application in self.built_world.applications.items()}
+
     async def get_report(self) -> LintReport:
         """Return problems of applications that the rehearsal found.
 
@@ -499,9 +504,12 @@ class ControlApi:
         """
         explained_requests = await self.explain(self.app.trace.find_rejected())
         failure_counts = await self._count_interaction_failures()
-        linter = Linter(self._bot_names(), self.app.trace, self.clock.now_ms())
+        hits = self.app.rate_limits.report()
+        webhook_ids = {webhook_id for hit in hits if (webhook_id := find_webhook_id(hit)) is not None}
+        owner_ids = await self.app.database.read(lambda tx: webhooks.map_owner_ids(tx, webhook_ids))
+        linter = Linter(self._bot_names(), self._application_names(), self.app.trace, self.clock.now_ms())
         return LintReport(
-            findings=linter.find_all(self.app.table, self.app.rate_limits.report(), explained_requests, failure_counts),
+            findings=linter.find_all(self.app.table, hits, owner_ids, explained_requests, failure_counts),
             used_intents=linter.list_used_intents(),
         )
 
@@ -510,11 +518,11 @@ class ControlApi:
         failure_count = self.app.trace.events.get(INTERACTION_FAILURE.name, 0)
         if not failure_count:
             return Counter()
-        names = {application.id: name for name, application in self.built_world.applications.items()}
+        names = self._application_names()
         counts = await self.app.database.read(lambda tx: interactions.count_failures(tx, failure_count))
         counts_by_name: Counter[tuple[str, str | None]] = Counter()
         for (application_id, command), times in counts.items():
-            counts_by_name[names.get(ApplicationId(application_id), str(application_id)), command] += times
+            counts_by_name[names.get(application_id, str(application_id)), command] += times
         return counts_by_name
 
     async def set_trace(self, body: SetTrace) -> TraceState:
@@ -529,7 +537,8 @@ class ControlApi:
 
     async def get_rate_limits(self) -> RateLimitReport:
         """Return the requests that a rate limit rejected, or would have rejected."""
-        return RateLimitReport(mode=self.app.rate_limits.mode.value, refusals=self.app.rate_limits.report())
+        hits = [mask_tokens(hit) for hit in self.app.rate_limits.report()]
+        return RateLimitReport(mode=self.app.rate_limits.mode.value, refusals=hits)
 
     async def clear_rate_limits(self) -> None:
         """Reset all rate limits, and remove all entries of the rate limit report."""

@@ -16,7 +16,7 @@ from hubbub.server.talk.webhooks.actions import create
 from hubbub.server.talk.webhooks.archive import ARCHIVE
 from hubbub.server.talk.webhooks.ports import WebhookAuthor
 from hubbub.server.talk.webhooks.rules import require_webhook_channel
-from hubbub.server.talk.webhooks.store import WebhookRow, find
+from hubbub.server.talk.webhooks.store import WebhookRow, find, map_owner_ids
 from hubbub.server.talk.webhooks.views import webhook_with_token
 
 _WEBHOOK_ACTIONS: Final = frozenset(
@@ -54,6 +54,7 @@ __all__ = [
     "create",
     "find",
     "list_referenced",
+    "map_owner_ids",
     "ports",
     "require_webhook_channel",
     "webhook_with_token",

@@ -63,6 +63,11 @@ def find_many(tx: Tx, webhook_ids: Iterable[int]) -> list[WebhookRow]:
     return rows
 
 
+def map_owner_ids(tx: Tx, webhook_ids: Iterable[int]) -> dict[int, int]:
+    """Return the IDs of the applications that own the webhooks with the given IDs, by the ID of the webhook."""
+    return {row.id: row.application_id for row in find_many(tx, webhook_ids) if row.application_id is not None}
+
+
 def list_channel_webhooks(tx: Tx, channel_id: int) -> list[WebhookRow]:
     """Return a channel's webhooks, oldest first."""
     return tx.fetch(WebhookRow, f"SELECT {WEBHOOK_COLUMNS} FROM webhooks WHERE channel_id = ? ORDER BY id", channel_id)
