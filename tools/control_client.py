@@ -26,9 +26,11 @@ def generate_files() -> dict[str, str]:
 
 
 def _operations_of(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield method, path and operation object in the order of the document."""
+    """Yield method, path and operation object in the order of the document, without streams."""
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
+            if "text/event-stream" in operation["responses"].get("200", {}).get("content", {}):
+                continue
             yield method.upper(), "" if path == "/" else path, operation
 
 

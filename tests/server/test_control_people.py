@@ -260,5 +260,16 @@ async def test_the_openapi_document_describes_every_operation(rehearsal: Rehears
             codec.convert(example(endpoint.operation.body, is_in_request=True), endpoint.operation.body)
     references = set(re.findall(r'"#/components/schemas/([^"]+)"', response.body.decode()))
     assert references <= set(document["components"]["schemas"])
+    stream = document["paths"]["/traffic/stream"]["get"]
+    assert list(stream["responses"]["200"]["content"]) == ["text/event-stream"]
+    assert [parameter["name"] for parameter in stream["parameters"]] == [
+        "after",
+        "kinds",
+        "user_id",
+        "text",
+        "failed",
+        "Last-Event-ID",
+    ]
+    assert len(operations) == len(ENDPOINTS) + 1
     expect = document["paths"]["/people/{name}/expect"]["post"]
     assert expect["requestBody"]["content"]["application/json"]["schema"]["$ref"].endswith("/Expect")

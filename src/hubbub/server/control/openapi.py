@@ -26,6 +26,8 @@ PATH_PARAMETERS: Final = {
 }
 """Descriptions of path parameters that only the control API has."""
 
+STREAM_EXAMPLE: Final = 'retry: 1000\n\nid: 7\ndata: {"missed":0,"entries":[]}\n\n'
+
 
 def encode_document(endpoints: Iterable[Endpoint]) -> bytes:
     """Return the document as JSON, with the operations in the order of their declaration."""
@@ -41,6 +43,7 @@ def build_document(endpoints: list[Endpoint]) -> dict[str, Any]:
         "description": INTRODUCTION.format(version=hubbub.__version__),
     }
     document["servers"] = [{"url": "/control"}]
+    document["paths"]["/traffic/stream"] = {"get": _stream_object(document["paths"]["/traffic"]["get"])}
     document["components"]["securitySchemes"] = {
         "ControlToken": {"type": "http", "scheme": "bearer", "description": "The control token of the ready file."}
     }
@@ -53,3 +56,33 @@ def build_document(endpoints: list[Endpoint]) -> dict[str, Any]:
     # OpenAPI paths begin with a slash; the ready document is at the URL of the server itself.
     document["paths"] = {path or "/": operations for path, operations in document["paths"].items()}
     return document
+
+
+def _stream_object(listing: dict[str, Any]) -> dict[str, Any]:
+    """Return the operation object of the stream of traffic, which has the filters of the listing but no limit."""
+    last_event_id = {
+        "name": "Last-Event-ID",
+        "in": "header",
+        "required": False,
+        "schema": {"type": "string"},
+        "description": "ID of the last received event; it replaces `after`.",
+    }
+    stream_schema = {"type": "string", "contentMediaType": "text/event-stream"}
+    filters = [dict(parameter) for parameter in listing["parameters"] if parameter["name"] != "limit"]
+    return {
+        "operationId": "stream_traffic",
+        "summary": "Stream entries of the traffic as server-sent events.",
+        "description": (
+            "The data of each event is an object with `entries`, a list of `TrafficEntry`, and `missed`, the number of entries "
+            "that were removed before they could be sent. The ID of an event is the ID of its last entry."
+        ),
+        "tags": list(listing["tags"]),
+        "parameters": [*filters, last_event_id],
+        "responses": {
+            "200": {
+                "description": "The stream; it does not end.",
+                "content": {"text/event-stream": {"schema": stream_schema, "example": STREAM_EXAMPLE}},
+            },
+            "4XX": listing["responses"]["4XX"],
+        },
+    }
