@@ -225,6 +225,21 @@ async def test_people_authorize_applications(rehearsal: Rehearsal) -> None:
     assert (await rehearsal.act("alice", "authorize", **bot)).status == 200
 
 
+async def test_the_demo_web_application_exchanges_its_code(rehearsal: Rehearsal) -> None:
+    application = rehearsal.control.built_world.applications["demo-web"]
+    redirect = (await rehearsal.act("alice", "authorize", application="demo-web", scopes=["identify"])).ok()
+    form = {
+        "grant_type": "authorization_code",
+        "code": redirect["parameters"]["code"],
+        "redirect_uri": redirect["redirect_uri"],
+        "client_id": str(application.id),
+        "client_secret": application.client_secret,
+    }
+    tokens = (await rehearsal.request("POST", f"{rehearsal.api}/oauth2/token", data=form)).ok()
+    headers = {"Authorization": f"Bearer {tokens['access_token']}"}
+    assert (await rehearsal.request("GET", f"{rehearsal.api}/users/@me", headers=headers)).ok()["username"] == "alice"
+
+
 async def test_people_buy_skus() -> None:
     world_file = worlds.read_mapping(
         {

@@ -165,6 +165,31 @@ async def test_copies_for_javascript_have_the_caller_and_the_status(rehearsal: R
     assert "platform.person" not in copy_of_bot
 
 
+async def test_requests_and_events_have_the_kind_of_their_subject(rehearsal: Rehearsal) -> None:
+    alice, bot = rehearsal.actor("alice"), rehearsal.actor("demo-bot")
+    session = await bot.connect(intents=Intents.GUILDS)
+    application_id = rehearsal.control.built_world.applications["demo-bot"].id
+    (await bot.post(f"/applications/{application_id}/commands", json={"name": "go", "description": "Go"})).ok()
+    webhook = (await alice.post(general_channel_path(rehearsal, "/webhooks"), json={"name": "hook"})).ok()
+    await record_traffic(rehearsal)
+
+    (await alice.post(f"/webhooks/{webhook['id']}/{webhook['token']}?wait=true", json={"content": "x"})).ok()
+    running_task = asyncio.create_task(rehearsal.act("alice", "run", channel="general", command="go"))
+    interaction = await session.next("INTERACTION_CREATE")
+    callback_path = f"/interactions/{interaction['id']}/{interaction['token']}/callback"
+    assert (await bot.post(callback_path, json={"type": 4, "data": {"content": "done"}})).status == 204
+    (await running_task).ok()
+    (await rehearsal.act("alice", "voice/join", channel="Lounge")).ok()
+
+    kinds = {entry["summary"]: entry["kind"] for entry in await list_entries(rehearsal)}
+    assert kinds["POST /webhooks/{webhook_id}/{webhook_token}"] == "webhook"
+    assert kinds["INTERACTION_CREATE"] == "interaction"
+    assert kinds["POST /interactions/{interaction_id}/{interaction_token}/callback"] == "interaction"
+    assert kinds["VOICE_STATE_UPDATE"] == "voice"
+    voice_entries = await list_entries(rehearsal, "?kinds=voice")
+    assert {entry["kind"] for entry in voice_entries} == {"voice"}
+
+
 async def test_frames_of_clients_are_recorded_without_heartbeats(rehearsal: Rehearsal) -> None:
     await record_traffic(rehearsal)
     session = await rehearsal.actor("bob").connect()
@@ -230,7 +255,9 @@ async def test_secrets_are_masked_unless_they_are_requested(rehearsal: Rehearsal
     shown_details = json.dumps([created, executed])
     assert webhook["token"] not in shown_details
     assert alice.token not in shown_details
-    assert "$TOKEN" in created["copies"]["curl"]
+    url = f"{rehearsal.api}{general_channel_path(rehearsal, '/webhooks')}"
+    assert created["copies"]["curl"].startswith('curl -X POST -H "Authorization: $TOKEN" -H ')
+    assert created["copies"]["curl"].endswith(f"""--data-raw '{{"name":"hook"}}' {url}""")
     assert webhook["token"] in revealed["path"]
     assert alice.token in revealed["request"]["body"]
 

@@ -58,7 +58,7 @@ def run_project(pytester: pytest.Pytester) -> ProjectRunner:
 
 def test_users_act_in_a_synchronous_test(run_project: ProjectRunner) -> None:
     # With `-W error`, an open resource or a swallowed error fails the test.
-    run_project("users.py", ini=LONG_TIMEOUT_INI + ASYNCIO_INI, arguments=("-W", "error")).assert_outcomes(passed=7)
+    run_project("users.py", ini=LONG_TIMEOUT_INI + ASYNCIO_INI, arguments=("-W", "error")).assert_outcomes(passed=8)
 
 
 def test_every_test_has_its_own_world(run_project: ProjectRunner) -> None:
@@ -68,7 +68,7 @@ def test_every_test_has_its_own_world(run_project: ProjectRunner) -> None:
 def test_xdist_workers_have_separate_platforms(run_project: ProjectRunner) -> None:
     result = run_project("worlds.py", "users.py", "village.toml", arguments=("-n", "2", "--dist", "loadfile"))
 
-    result.assert_outcomes(passed=17)
+    result.assert_outcomes(passed=18)
 
 
 def test_xdist_workers_share_one_server(run_project: ProjectRunner) -> None:

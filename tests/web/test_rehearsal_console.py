@@ -123,6 +123,8 @@ async def test_a_request_is_replayed_and_secrets_are_masked(rehearsal: Rehearsal
         await details.get_by_label("Show secrets").check()
         await details.get_by_text(f"secret {alice.token}").first.wait_for()
 
+        await details.get_by_role("button", name="Copy as curl").click()
+        assert "curl -X POST -H" in await details.locator(".copied").inner_text()
         await details.get_by_role("button", name="Replay").click()
 
         await page.get_by_text("POST /channels/{channel_id}/messages responded with 200.").wait_for()
@@ -205,13 +207,14 @@ async def test_snapshots_and_forks_are_a_tree(rehearsal: Rehearsal, open_page: O
 
 async def test_two_people_are_open_side_by_side(rehearsal: Rehearsal, open_page: OpenPage) -> None:
     async with open_console(rehearsal, open_page, "people") as page:
-        async with page.context.expect_event("page") as first_page:
-            await page.get_by_role("button", name="Open as alice").click()
-        alice_page = await first_page.value
+        opened_pages: list[Any] = []
+        page.context.on("page", lambda opened_page: opened_pages.append(opened_page))
+        await page.get_by_label("Left window").select_option("alice")
+        await page.get_by_label("Right window").select_option("bob")
+        await page.get_by_role("button", name="Open side by side").click()
+        await page.get_by_text("The chat client of bob is open.").wait_for()
+        [alice_page, bob_page] = opened_pages
         await alice_page.locator(".account-name", has_text="alice").wait_for()
-        async with page.context.expect_event("page") as second_page:
-            await page.get_by_role("button", name="Open as bob").click()
-        bob_page = await second_page.value
         await bob_page.locator(".account-name", has_text="bob").wait_for()
 
         await alice_page.reload()
@@ -219,10 +222,17 @@ async def test_two_people_are_open_side_by_side(rehearsal: Rehearsal, open_page:
         assert alice_page.url.startswith("http://alice.localhost:")
 
 
+async def test_one_person_is_opened(rehearsal: Rehearsal, open_page: OpenPage) -> None:
+    async with open_console(rehearsal, open_page, "people") as page:
+        async with page.context.expect_event("page") as opened_page:
+            await page.get_by_role("button", name="Open as carol").click()
+        await (await opened_page.value).locator(".account-name", has_text="carol").wait_for()
+
+
 async def test_mail_the_world_and_rate_limits_are_shown(rehearsal: Rehearsal, open_page: OpenPage) -> None:
     alice = rehearsal.actor("alice")
     body = {"username": "dora", "email": "dora@example.com", "password": "correct horse battery"}
-    await rehearsal.request("POST", f"{rehearsal.api}/auth/register", json=body)
+    (await rehearsal.request("POST", "/auth/register", json=body)).ok()
     async with open_console(rehearsal, open_page) as page:
         (await alice.post(general_messages_path(rehearsal), json={"content": "x"})).ok()
         await locate_timeline_entry(page, "POST /channels").wait_for()
@@ -237,7 +247,9 @@ async def test_mail_the_world_and_rate_limits_are_shown(rehearsal: Rehearsal, op
         assert "Town Square: members alice" in await picture.get_attribute("aria-label")
 
         await page.get_by_role("tab", name="Mail").click()
-        await page.locator(".mail, .empty").first.wait_for()
+        mail = page.locator(".mail", has_text="to dora@example.com")
+        await mail.click()
+        assert "/confirm-email?token=" in await mail.locator(".mail-text").inner_text()
 
 
 @pytest.mark.parametrize("width", [PHONE_WIDTH, DESKTOP_WIDTH])

@@ -138,3 +138,17 @@ def test_a_bot_can_act_like_a_user(hubbub: Platform) -> None:
     channel_id = bot.expect("MESSAGE_CREATE", content="hello, bot")["channel_id"]
     bot.request("POST", f"/channels/{channel_id}/messages", {"content": "hello, alice"})
     hubbub.users["alice"].expect("MESSAGE_CREATE", content="hello, alice")
+
+
+@pytest.mark.hubbub(
+    world={
+        "users": {"ann": {}},
+        "applications": {"shop": {"owner": "ann"}},
+        "skus": {"Crown": {"application": "shop", "type": "durable", "price": 100}},
+    }
+)
+def test_users_buy_skus(hubbub: Platform) -> None:
+    ann = hubbub.users["ann"]
+    assert ann.buy("Crown")["entitlement"]["user_id"] == ann.id
+    with pytest.raises(AssertionError, match="this world has no SKU 'Crwon'; it has: Crown; did you mean 'Crown'"):
+        ann.buy("Crwon")
