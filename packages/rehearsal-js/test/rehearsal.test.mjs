@@ -1,6 +1,9 @@
-// Tests of the package with a platform: messages, expectations, clock, invites, faults, snapshots, worlds and operations.
+// Tests of the package with a platform: messages, expectations, clock, invites, faults, snapshots, worlds, operations,
+// interactions, voice and purchases.
 
 import assert from "node:assert/strict";
+import { createPublicKey, verify } from "node:crypto";
+import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { ExpectationFailed, RehearsalError, RequestRejected, startPlatform } from "hubbub-rehearsal";
@@ -9,6 +12,15 @@ import { COMMAND } from "./programs.mjs";
 const DEMO_WORLD = fileURLToPath(new URL("../../../src/hubbub/server/worlds/demo.toml", import.meta.url));
 const EMPTY_WORLD = fileURLToPath(new URL("empty.toml", import.meta.url));
 const WORLD = fileURLToPath(new URL("../examples/world.toml", import.meta.url));
+/** An Ogg Opus file with three packets of 20 ms. */
+const OGG_FILE = Buffer.from(
+  [
+    "T2dnUwACAAAAAAAAAAABAAAAAAAAAJqRqaEBE09wdXNIZWFkAQIAAIC7AAAAAABPZ2dTAAAAAAAAAAAAAAEAAAABAAAAko1oGgEW",
+    "T3B1c1RhZ3MGAAAAaHViYnViAAAAAE9nZ1MAAMADAAAAAAAAAQAAAAIAAAB+6DNpAQT8AAAAT2dnUwAAgAcAAAAAAAABAAAAAwAA",
+    "APZwZDQBBPwBAQFPZ2dTAARACwAAAAAAAAEAAAAEAAAA4GjonQEE/AICAg==",
+  ].join(""),
+  "base64",
+);
 let basePlatform;
 let emptySnapshot;
 
@@ -171,4 +183,97 @@ test("Every operation of the control API can be called by its name", async conte
     code_challenge_method: "S256",
   });
   assert.ok(granted.parameters.code);
+});
+
+/** Answer each interaction of an application over HTTP with the initial response that `respond` returns. */
+async function serveInteractions(context, platform, name, respond) {
+  const x = Buffer.from(platform.application(name).public_key, "hex").toString("base64url");
+  const publicKey = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray());
+    const signedData = Buffer.concat([Buffer.from(request.headers["x-signature-timestamp"]), body]);
+    const signature = Buffer.from(request.headers["x-signature-ed25519"], "hex");
+    if (!verify(null, signedData, publicKey, signature)) return response.writeHead(401).end();
+    const interaction = JSON.parse(body);
+    response.writeHead(200, { "Content-Type": "application/json" });
+    response.end(JSON.stringify(interaction.type === 1 ? { type: 1 } : respond(interaction)));
+  });
+  await new Promise(resolve => server.listen(0, "127.0.0.1", resolve));
+  context.after(() => server.close());
+  const url = `http://127.0.0.1:${server.address().port}/`;
+  await sendAsBot(platform, name, "PATCH", "/applications/@me", { interactions_endpoint_url: url });
+}
+
+async function sendAsBot(platform, name, method, path, body) {
+  const response = await fetch(platform.api + path, {
+    method,
+    headers: { Authorization: `Bot ${platform.botToken(name)}`, "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  assert.ok(response.ok, `${response.status} ${path}`);
+}
+
+test("People complete options and choose values", async context => {
+  const platform = await fork(context);
+  const select = {
+    type: 3,
+    custom_id: "color",
+    placeholder: "Color",
+    options: [
+      { label: "Red", value: "red" },
+      { label: "Blue", value: "blue" },
+    ],
+  };
+  await serveInteractions(context, platform, "demo-bot", ({ type, data }) => {
+    if (type === 4) return { type: 8, data: { choices: [{ name: "Bern", value: "bern" }] } };
+    if (type === 3) return { type: 4, data: { content: `chose ${data.values.join(" and ")}` } };
+    return { type: 4, data: { content: "Choose", components: [{ type: 1, components: [select] }] } };
+  });
+  const city = { type: 3, name: "city", description: "City", autocomplete: true };
+  const command = { name: "paint", description: "Paint", options: [city] };
+  await sendAsBot(
+    platform,
+    "demo-bot",
+    "POST",
+    `/applications/${platform.application("demo-bot").id}/commands`,
+    command,
+  );
+  const alice = platform.person("alice");
+
+  const [choice] = await alice.complete("paint", "city", "Be");
+  assert.equal(choice.value, "bern");
+  const { message } = await alice.run("paint", { city: choice.value });
+  assert.equal(message.content, "Choose");
+  assert.equal((await alice.choose("color", "blue")).message.content, "chose blue");
+  assert.equal((await alice.choose("Color", ["red"], { message })).message.content, "chose red");
+});
+
+test("People join calls, play and hear", async context => {
+  const platform = await fork(context);
+  const [alice, bob] = [platform.person("alice"), platform.person("bob")];
+  await bob.joinVoice("Lounge");
+  const credentials = await alice.joinVoice("Lounge", { selfDeaf: true });
+  assert.deepEqual(Object.keys(credentials).sort(), ["endpoint", "session_id", "token"]);
+  await bob.expect("VOICE_STATE_UPDATE", { user_id: platform.ready.users.alice.id, self_deaf: true });
+
+  assert.deepEqual(await alice.play(OGG_FILE), { frames: 3, duration_ms: 60 });
+  const heard = await bob.hear({ user: "alice" });
+  assert.deepEqual([heard.user, heard.frames], ["alice", 3]);
+  assert.equal(heard.file.subarray(0, 4).toString(), "OggS");
+
+  await alice.leaveVoice();
+  await bob.expect("VOICE_STATE_UPDATE", { user_id: platform.ready.users.alice.id, channel_id: null });
+  await assert.rejects(alice.leaveVoice(), /alice is not in a voice channel/);
+});
+
+test("People buy SKUs", async context => {
+  const platform = await fork(context, { snapshot: emptySnapshot });
+  await platform.loadWorld({
+    users: { zoe: {} },
+    applications: { shop: { owner: "zoe" } },
+    skus: { Crown: { application: "shop", type: "durable", price: 100 } },
+  });
+  const { entitlement } = await platform.person("zoe").buy("Crown");
+  assert.equal(entitlement.user_id, platform.ready.users.zoe.id);
+  await assert.rejects(platform.person("zoe").buy("Crwon"), /did you mean 'Crown'/);
 });
