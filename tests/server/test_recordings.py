@@ -58,6 +58,55 @@ async def main():
 asyncio.run(main())
 """
 
+FORM_BOT_PROGRAM = """
+import asyncio, json, os, sys
+import aiohttp
+
+BUTTON = {"type": 2, "style": 1, "label": "Form", "custom_id": "form"}
+INPUT = {"type": 4, "style": 1, "label": "Name", "custom_id": "name"}
+
+def respond(interaction):
+    if interaction["type"] == 2:
+        return {"type": 4, "data": {"content": "a panel", "components": [{"type": 1, "components": [BUTTON]}]}}
+    if interaction["type"] == 3:
+        rows = [{"type": 1, "components": [INPUT]}]
+        return {"type": 9, "data": {"title": "Survey", "custom_id": "survey", "components": rows}}
+    name = interaction["data"]["components"][0]["components"][0]["value"]
+    return {"type": 4, "data": {"content": f"THANKS, {name}"}}
+
+async def main():
+    with open(os.environ["REHEARSAL_READY_FILE"]) as file:
+        ready = json.load(file)
+    application = ready["applications"]["demo-bot"]
+    token = application["bot"]["token"]
+    headers = {"Authorization": f"Bot {token}"}
+    async with aiohttp.ClientSession(headers=headers) as http, http.ws_connect(ready["gateway"] + "?v=10") as socket:
+        await socket.receive_json()
+        identify = {"token": token, "intents": 1, "properties": {"os": "", "browser": "", "device": ""}}
+        await socket.send_json({"op": 2, "d": identify})
+        async for message in socket:
+            frame = json.loads(message.data)
+            data = frame["d"]
+            if frame["t"] == "READY":
+                command = {"name": "panel", "description": "Show a button"}
+                async with http.post(f"{ready['api']}/applications/{application['id']}/commands", json=command):
+                    print("ready", flush=True)
+            if frame["t"] == "INTERACTION_CREATE":
+                url = f"{ready['api']}/interactions/{data['id']}/{data['token']}/callback"
+                async with http.post(url, json=respond(data)):
+                    pass
+
+asyncio.run(main())
+"""
+"""A bot whose command shows a button, whose button opens a modal, and whose modal is answered."""
+
+
+def write_form_program(folder: Path, thanks: str = "thanks") -> str:
+    """Write a bot with a command, a button and a modal; return the command that starts it."""
+    path = folder / f"form_program_{thanks}.py"
+    path.write_text(FORM_BOT_PROGRAM.replace("THANKS", thanks))
+    return f"{sys.executable} {path}"
+
 
 def write_program(folder: Path, prefix: str = "echo: ", *, adds_reaction: bool = False) -> str:
     """Write a bot that echoes messages and, with `adds_reaction`, reacts to its own; return the command that starts it."""
@@ -167,6 +216,26 @@ async def test_a_changed_program_is_reported(
     assert "added    demo-bot PUT /channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}/@me" in output
     # The bot refers to the message of this session, not to the recorded one.
     assert "message_reference" not in output
+
+
+async def test_commands_buttons_and_modals_are_replayed(
+    rehearsal: Rehearsal, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, program = tmp_path / "session.jsonl", write_form_program(tmp_path)
+    async with record_rehearsal(rehearsal, path), run_bot_program(rehearsal, program, tmp_path):
+        (await rehearsal.act("alice", "run", channel="general", command="panel")).ok()
+        (await rehearsal.act("alice", "click", button="Form")).ok()
+        answer = (await rehearsal.act("alice", "submit", fields={"Name": "Ann"})).ok()
+        assert answer["message"]["content"] == "thanks, Ann"
+
+    assert await run_replay(path, "--port", "0", "--program", program, "--wait", "20") == 0
+    assert "3 steps, 5 actions of the program, no differences." in capsys.readouterr().out
+    changed_program = write_form_program(tmp_path, "cheers")
+    assert await run_replay(path, "--port", "0", "--program", changed_program, "--wait", "20") == 1
+
+    output = capsys.readouterr().out
+    assert 'content: "thanks, Ann" -> "cheers, Ann"' in output
+    assert output.count(" -> ") == 1
 
 
 async def test_a_program_that_does_not_start_is_an_error(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:

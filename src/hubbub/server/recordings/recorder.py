@@ -101,10 +101,12 @@ def _read_token(body: bytes) -> str:
 
 
 def _is_program_route(content: TrafficContent, built_world: BuiltWorld) -> bool:
-    """Return whether an application sent a request with the token of an interaction in its path."""
-    if "Authorization" in content.headers or not content.route.startswith(("/interactions/", "/webhooks/")):
-        return False
+    """Return whether an application sent a request with the token of an interaction in its path.
+
+    Such a request has no user, even if a program sends the token of its bot too."""
     if content.route.startswith("/interactions/"):
         return True
+    if not content.route.startswith("/webhooks/"):
+        return False
     segments = content.path.partition("/webhooks/")[2].split("/")
     return segments[0] in {str(int(application.id)) for application in built_world.applications.values()}
