@@ -105,7 +105,7 @@ class ChatPlatform:
         unexpected = [
             error for error in window.console_errors if not any(part in error for part in window.expected_errors)
         ]
-        assert unexpected == []
+        assert unexpected == [], f"the console of {user.name} has errors: {unexpected}"
 
 
 def general_path(guild: Guild, message: Any = None) -> str:
