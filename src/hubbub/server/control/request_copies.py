@@ -131,7 +131,7 @@ def javascript_test(entry: TrafficEntry, content: TrafficContent, path: str, bod
 
 
 def _fetch_options(body_text: str | None) -> list[str]:
-    """Return the lines of the headers and the body of a call of `fetch` by a bot."""
+    """Return the lines of the headers and the body of a call of fetch by a bot."""
     if body_text is None:
         return ["  headers: { Authorization: `Bot ${token}` },"]
     return [
