@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from hubbub.server.app import App
 from hubbub.server.core.config import Config
+from hubbub.server.core.metric_families import CounterFamily, HistogramFamily
 
 ROOT = Path(__file__).parents[2]
 DASHBOARD = ROOT / "deploy" / "grafana" / "hubbub.json"
@@ -63,7 +64,7 @@ async def metrics() -> tuple[set[str], set[str]]:
 
 
 def _label_names(metric: Any) -> tuple[str, ...]:
-    return getattr(getattr(metric, "metric", metric), "_labelnames", ())
+    return metric.labels if isinstance(metric, CounterFamily | HistogramFamily) else ()
 
 
 @pytest.mark.parametrize("expressions", [dashboard_expressions(), alert_expressions()], ids=["dashboard", "alerts"])

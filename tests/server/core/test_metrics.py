@@ -1,6 +1,7 @@
 """Metrics: separate for each App, rendered for Prometheus."""
 
 import re
+import threading
 
 from hubbub.server.core.metrics import Metrics
 from tests.world import World
@@ -31,6 +32,35 @@ def test_metrics_of_two_apps_are_independent() -> None:
     first_metrics.dispatches("MESSAGE_CREATE").inc()
     assert b"MESSAGE_CREATE" in first_metrics.render()
     assert b"MESSAGE_CREATE" not in second_metrics.render()
+
+
+def test_the_buckets_of_a_histogram_are_cumulative() -> None:
+    metrics = Metrics()
+    for seconds in (0.001, 0.002, 0.3, 99.0):
+        metrics.http_seconds("GET", "/gateway").observe(seconds)
+    rendered_metrics = metrics.render().decode()
+    labels = 'method="GET",route="/gateway"'
+    counts = dict(re.findall(r'_bucket{le="([^"]+)",method="GET",route="/gateway"} (\S+)', rendered_metrics))
+    # A number equal to a bound belongs to its bucket.
+    assert (counts["0.001"], counts["0.0025"], counts["0.25"], counts["0.5"]) == ("1.0", "2.0", "2.0", "3.0")
+    assert (counts["10.0"], counts["+Inf"]) == ("3.0", "4.0")
+    assert f"hubbub_http_request_seconds_count{{{labels}}} 4.0" in rendered_metrics
+    assert f"hubbub_http_request_seconds_sum{{{labels}}} 99.303" in rendered_metrics
+
+
+def test_increments_of_several_threads_are_not_lost() -> None:
+    counter = Metrics().jobs("send_mail", "done")
+
+    def count() -> None:
+        for _ in range(20_000):
+            counter.inc()
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counter.value == 80_000
 
 
 def test_children_are_cached_by_label() -> None:

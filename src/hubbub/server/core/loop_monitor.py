@@ -3,7 +3,7 @@
 import asyncio
 from typing import Final
 
-from prometheus_client import Histogram
+from hubbub.server.core.metric_families import Histogram
 
 INTERVAL_SECONDS: Final = 0.25
 """Time in seconds between two measurements."""

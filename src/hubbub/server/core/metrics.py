@@ -1,42 +1,23 @@
 """Prometheus metrics. Each App has its own registry.
 
-Hot paths use the child that `labels` returns (`metrics.dispatches("MESSAGE_CREATE").inc()` finds it in a dict). Label
+Calling a family with label values returns the counter or histogram (`metrics.dispatches("MESSAGE_CREATE").inc()`). Label
 values come from bounded sets such as the tables of operations and events, never from the content of requests.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Final, Generic, TypeVar
+from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector, generate_latest
+from prometheus_client import CollectorRegistry, Gauge, Info, ProcessCollector, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
-from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 import hubbub
-
-M = TypeVar("M", bound=MetricWrapperBase)
+from hubbub.server.core.metric_families import Counter, CounterFamily, Histogram, HistogramFamily
 
 SECONDS_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 DELAY_BUCKETS: Final = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 1800.0)
 COUNT_BUCKETS: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
-
-
-class LabeledMetric(Generic[M]):
-    """A metric with labels; calling it returns the cached child for these label values."""
-
-    __slots__ = ("_children", "metric")
-
-    def __init__(self, metric: M) -> None:
-        self.metric = metric
-        self._children: dict[tuple[str, ...], M] = {}
-
-    def __call__(self, *label_values: str) -> M:
-        """Return the child for these label values."""
-        child = self._children.get(label_values)
-        if child is None:
-            child = self._children[label_values] = self.metric.labels(*label_values)
-        return child
 
 
 class _Registry(CollectorRegistry):
@@ -156,18 +137,22 @@ class Metrics:
         gauge.set_function(read_value)
 
     def _counter(self, name: str, help_text: str) -> Counter:
-        return Counter(f"hubbub_{name}", help_text, registry=self.registry)
+        return self._counters(name, help_text)()
 
-    def _counters(self, name: str, help_text: str, *labels: str) -> LabeledMetric[Counter]:
-        return LabeledMetric(Counter(f"hubbub_{name}", help_text, labels, registry=self.registry))
+    def _counters(self, name: str, help_text: str, *labels: str) -> CounterFamily:
+        family = CounterFamily(f"hubbub_{name}", help_text, labels)
+        self.registry.register(family)
+        return family
 
     def _gauge(self, name: str, help_text: str) -> Gauge:
         return Gauge(f"hubbub_{name}", help_text, registry=self.registry)
 
     def _histogram(self, name: str, help_text: str, buckets: tuple[float, ...]) -> Histogram:
-        return Histogram(f"hubbub_{name}", help_text, registry=self.registry, buckets=buckets)
+        return self._histograms(name, help_text, buckets=buckets)()
 
-    def _histograms(self, name: str, help_text: str, *labels: str) -> LabeledMetric[Histogram]:
-        return LabeledMetric(
-            Histogram(f"hubbub_{name}", help_text, labels, registry=self.registry, buckets=SECONDS_BUCKETS)
-        )
+    def _histograms(
+        self, name: str, help_text: str, *labels: str, buckets: tuple[float, ...] = SECONDS_BUCKETS
+    ) -> HistogramFamily:
+        family = HistogramFamily(f"hubbub_{name}", help_text, labels, buckets)
+        self.registry.register(family)
+        return family
