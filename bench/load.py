@@ -2,11 +2,13 @@
 
 import asyncio
 import base64
+import ctypes
 import json
 import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,17 @@ _SEQUENCE_PATTERN = re.compile(rb'"s":(\d+)')
 def checkout_environment(checkout: Path) -> dict[str, str]:
     """Return the environment variables of a process that runs the code of a checkout."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join((str(checkout / "src"), str(checkout)))}
+
+
+def find_cpu_clock(process_id: int) -> int | None:
+    """Return the clock with the CPU time of all threads of a process, for `time.clock_gettime`; None if there is none.
+
+    It counts nanoseconds, while the times that psutil reads are multiples of 10 ms."""
+    library = ctypes.CDLL(None)
+    clock = ctypes.c_int()
+    if not hasattr(library, "clock_getcpuclockid") or library.clock_getcpuclockid(process_id, ctypes.byref(clock)):
+        return None
+    return clock.value
 
 
 class Subject:
@@ -44,9 +57,12 @@ class Subject:
         self.connection_info: dict[str, Any] = json.loads(line)
         """URL of the process, and the tokens and IDs of its world."""
         self._process_metrics = psutil.Process(self.process.pid)
+        self._cpu_clock = find_cpu_clock(self.process.pid)
 
     def cpu_seconds(self) -> float:
         """Return the CPU time so far, in seconds."""
+        if self._cpu_clock is not None:
+            return time.clock_gettime(self._cpu_clock)
         times = self._process_metrics.cpu_times()
         return float(times.user + times.system)
 

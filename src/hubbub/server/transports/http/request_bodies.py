@@ -1,7 +1,6 @@
 """Conversion of bodies to models and files, for incoming requests and for responses to outgoing requests."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Sequence
 from types import NoneType
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -115,8 +114,11 @@ class BodyReader:
         media_type = content_type if content_type == responses.JSON else content_type.partition(";")[0].strip().lower()
         if media_type == MULTIPART and not operation.is_form:
             return await self._read_multipart(source, operation)
-        with _add_missing_file_error(operation, ()):
+        try:
             return await self._read_text(source, operation, media_type, media_bytes)
+        except errors.ApiError as error:
+            _add_missing_file_error(error, operation, ())
+            raise
 
     async def _read_text(
         self, source: BodySource, operation: Operation[Any, Any], media_type: str, media_bytes: int
@@ -184,8 +186,11 @@ class BodyReader:
         self._budget.reserve(reserved_bytes)
         try:
             form = await multipart.read_form(source.chunks(), source.content_type, operation.uploads, limits)
-            with _add_missing_file_error(operation, form.files):
+            try:
                 model = self._decode_form(operation, form)
+            except errors.ApiError as error:
+                _add_missing_file_error(error, operation, form.files)
+                raise
         except BaseException:
             self._budget.release(reserved_bytes)
             raise
@@ -201,17 +206,14 @@ class BodyReader:
         return decoding.decode(payload, operation.body, depth_max=self._config.depth_max)
 
 
-@contextmanager
-def _add_missing_file_error(operation: Operation[Any, Any], files: Sequence[multipart.RawUpload]) -> Iterator[None]:
-    """Add the error for a missing required file to any form error raised in the block."""
-    try:
-        yield
-    except errors.ApiError as error:
-        if error.errors is not None and not files and operation.uploads is not None and operation.uploads.is_required:
-            form = errors.FormErrors()
-            form.tree = error.errors
-            form.add(operation.uploads.field, *errors.required())
-        raise
+def _add_missing_file_error(
+    error: errors.ApiError, operation: Operation[Any, Any], files: Sequence[multipart.RawUpload]
+) -> None:
+    """Add the error for a missing required file to a form error."""
+    if error.errors is not None and not files and operation.uploads is not None and operation.uploads.is_required:
+        form = errors.FormErrors()
+        form.tree = error.errors
+        form.add(operation.uploads.field, *errors.required())
 
 
 def _content_type_message(is_form: bool) -> str:

@@ -562,7 +562,7 @@ class HttpServer:
                 nonlocal affects_other_processes
                 pending_request.start()
                 encoded = responses.encode(operation, run(make_call(tx), endpoint, arguments))
-                affects_other_processes = any(
+                affects_other_processes = self._settle is not None and any(
                     dispatch.refresh or dispatch.event.startswith("_") for dispatch in tx.dispatches
                 )
                 return encoded
