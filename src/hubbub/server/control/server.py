@@ -203,7 +203,7 @@ class ControlApi:
         path_arguments = endpoint.read_path([request.match_info[name] for name in operation.parameters])
         query = None
         if operation.query is not NoneType:
-            query = decoding.convert_fields(decoding.split_fields(request.rel_url.raw_query_string), operation.query)
+            query = decoding.convert_query(request.rel_url.raw_query_string, operation.query)
         body = None if operation.body is NoneType else await self._read_body(operation, request, received_body)
         arguments = endpoint.arguments(path_arguments, body, query)
         if endpoint.tag == PEOPLE_TAG:

@@ -26,6 +26,8 @@ DEPTH_MAX: Final = HttpConfig().depth_max
 """Maximum nesting of arrays and objects in a JSON body."""
 PARAMETERS_MAX: Final = 1000
 """Maximum number of query parameters or form fields."""
+CACHED_QUERY_LENGTH_MAX: Final = 128
+"""Maximum number of characters of a query string that is cached, which limits the memory of the cache."""
 DATA_URI_SCAN_MIN: Final = 1 << 16
 """Minimum size in bytes of a body whose data URIs are removed before it is searched for unstorable values."""
 ERRORS_MAX: Final = 100
@@ -100,8 +102,29 @@ def convert(value: Any, kind: Any, *, checks_storable: bool = False) -> Any:
         raise _form_error(value, kind, error) from None
 
 
+def convert_query(text: str, kind: Any) -> Any:
+    """Convert the query string of a URL to its model (spec/http.md#1.6)."""
+    if len(text) <= CACHED_QUERY_LENGTH_MAX:
+        values, checks_storable = _read_cached_query(text, kind)
+    else:
+        values, checks_storable = _read_fields(split_fields(text), kind)
+    return convert(values, kind, checks_storable=checks_storable)
+
+
+@lru_cache(maxsize=1024)
+def _read_cached_query(text: str, kind: Any) -> tuple[dict[str, Any], bool]:
+    """Return the result of `_read_fields`, from the cache: clients repeat queries such as `limit=50`."""
+    return _read_fields(split_fields(text), kind)
+
+
 def convert_fields(fields: Mapping[str, Sequence[str]], kind: Any) -> Any:
     """Convert query parameters or flat form fields to their model (spec/http.md#1.6)."""
+    values, checks_storable = _read_fields(fields, kind)
+    return convert(values, kind, checks_storable=checks_storable)
+
+
+def _read_fields(fields: Mapping[str, Sequence[str]], kind: Any) -> tuple[dict[str, Any], bool]:
+    """Return the values that JSON would contain, and whether some of them must be checked for the store."""
     values: dict[str, Any] = {}
     checks_storable = False
     if fields:
@@ -116,7 +139,7 @@ def convert_fields(fields: Mapping[str, Sequence[str]], kind: Any) -> Any:
                 values[name] = [_from_text(node, part) for text in texts for part in text.split(",") if part]
             else:
                 values[name] = [_from_text(node, text) for text in texts]
-    return convert(values, kind, checks_storable=checks_storable)
+    return values, checks_storable
 
 
 def split_fields(text: str) -> dict[str, list[str]]:

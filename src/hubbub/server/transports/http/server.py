@@ -377,9 +377,7 @@ class HttpServer:
         fault = await self._take_fault(state, endpoint, actor)
         query = None
         if endpoint.operation.query is not NoneType:
-            query = decoding.convert_fields(
-                decoding.split_fields(request.rel_url.raw_query_string), endpoint.operation.query
-            )
+            query = decoding.convert_query(request.rel_url.raw_query_string, endpoint.operation.query)
         path = endpoint.read_path(values)
         source = request_trace.open_body(self._trace.traffic, state, self._read_timeout_seconds)
         if has_unknown_body(request, endpoint):
