@@ -62,11 +62,6 @@ class SessionPresence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     is_active: bool = False
     """Whether the session reported that the user is at the keyboard (`afk` is false)."""
 
-    @property
-    def is_visible(self) -> bool:
-        """Whether the status makes the user visible to others."""
-        return self.status not in HIDDEN_STATUSES
-
 
 class Presences:
     """The presences of all connected users; offline users are not stored."""
@@ -185,19 +180,26 @@ class Presences:
 
     def _merge(self, user_id: int, family_ids: Iterable[int | None]) -> frozenset[int]:
         """Merge a user's sessions, also for `family_ids` that a session left. Return the views that changed."""
-        sessions = list(self._sessions_by_user.get(user_id, {}).values())
-        own_sessions = [session for session in sessions if session.family_id is None]
-        # A user who is invisible in the chat client is not shown by a game either (decisions/0040).
-        visible_sessions = (
-            []
-            if own_sessions and not any(session.is_visible for session in own_sessions)
-            else [session for session in sessions if session.is_visible]
-        )
+        # One pass, because a bot has a session for each of its shards.
+        visible_sessions: list[SessionPresence] = []
+        own_sessions_are_visible: bool | None = None
+        known_family_ids = {*family_ids}
+        for session in list(self._sessions_by_user.get(user_id, {}).values()):
+            is_visible = session.status not in HIDDEN_STATUSES
+            if is_visible:
+                visible_sessions.append(session)
+            if session.family_id is None:
+                own_sessions_are_visible = own_sessions_are_visible or is_visible
+            else:
+                known_family_ids.add(session.family_id)
+        if own_sessions_are_visible is False:
+            # A user who is invisible in the chat client is not shown by a game either (decisions/0040).
+            visible_sessions = []
         changed_views = set()
         if _replace_presence(self._by_user, user_id, _merge_sessions(user_id, visible_sessions)):
             changed_views.add(PLATFORM_VIEW)
         # A client that becomes visible or invisible changes the presence in every family.
-        for family_id in {*family_ids, *(session.family_id for session in sessions)} - {None}:
+        for family_id in known_family_ids - {None}:
             assert family_id is not None
             family_sessions = [session for session in visible_sessions if session.family_id == family_id]
             if _replace_presence(
