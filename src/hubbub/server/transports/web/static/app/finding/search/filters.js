@@ -4,9 +4,9 @@
  * @typedef {{key: string, value: string, label: string}} SearchFilter `value` is an ID, a date or a word; `label` is its text
  */
 
-import { Permissions, isMessageable } from "../network/enums.js";
-import { t } from "../ui/translation.js";
-import { dateBounds, parseDateRange } from "./search_dates.js";
+import { Permissions, isMessageable } from "../../network/enums.js";
+import { t } from "../../ui/translation.js";
+import { dateBounds, parseDateRange } from "./dates.js";
 
 /** The filters in the order in which the completion lists them. */
 export const SEARCH_FILTERS = [

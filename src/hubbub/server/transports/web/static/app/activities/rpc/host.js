@@ -12,10 +12,10 @@ import {
   RpcCloseCode,
   RpcErrorCode,
   RpcOpcode,
-} from "../generated/rpc.js";
-import { RPC_COMMANDS } from "./rpc_commands.js";
-import { RpcError } from "./rpc_errors.js";
-import { Subscriptions } from "./rpc_events.js";
+} from "../../generated/rpc.js";
+import { RPC_COMMANDS } from "./commands.js";
+import { RpcError } from "./errors.js";
+import { Subscriptions } from "./events.js";
 import { hasScopes } from "./scopes.js";
 
 const { HANDSHAKE, FRAME, CLOSE } = RpcOpcode;
@@ -53,13 +53,13 @@ class RateCounter {
  * The state of one activity, which commands and subscriptions read and change.
  *
  * @typedef {object} ActivitySession
- * @property {import("../state/context.js").Context} context bound to the activity's channel
+ * @property {import("../../state/context.js").Context} context bound to the activity's channel
  * @property {{id: string, name: string, icon: string|null, description: string, rpc_origins?: string[]}} application
  * @property {object} instance the newest EMBEDDED_ACTIVITY_UPDATE_V2 payload
  * @property {Set<string>} scopes scopes of the app's token; empty before AUTHENTICATE
  * @property {string|null} token the app's own access token
  * @property {import("./presence.js").ActivityPresence} presence
- * @property {import("./instances.js").ActivityInstances} instances
+ * @property {import("../instances.js").ActivityInstances} instances
  * @property {() => number} layout returns the layout mode of the frame
  */
 

@@ -1,6 +1,6 @@
 /** Dates in search filters: days, months and years in the time zone of the browser. */
 
-import { lowestIdAt } from "../network/ids.js";
+import { lowestIdAt } from "../../network/ids.js";
 
 const RELATIVE_DAYS = { today: 0, yesterday: 1 };
 

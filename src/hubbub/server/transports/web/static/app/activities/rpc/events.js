@@ -1,12 +1,12 @@
 /** Events that activities can subscribe to (spec/activities.md#7). */
 
-import { ACTIVITY_EVENT_SCOPES, RpcErrorCode } from "../generated/rpc.js";
-import { RelationshipType } from "../generated/enums.js";
+import { ACTIVITY_EVENT_SCOPES, RpcErrorCode } from "../../generated/rpc.js";
+import { RelationshipType } from "../../generated/enums.js";
 import { requestAsApp } from "./app_requests.js";
-import { RpcError } from "./rpc_errors.js";
-import { readArguments, snowflake } from "./rpc_validation.js";
+import { RpcError } from "./errors.js";
+import { readArguments, snowflake } from "./validation.js";
 import { hasScopes } from "./scopes.js";
-import * as payloads from "./rpc_payloads.js";
+import * as payloads from "./payloads.js";
 
 const SUBSCRIPTIONS_MAX = 64;
 

@@ -1,10 +1,10 @@
 /** The presence that activities set with SET_ACTIVITY: validation and rate limiting (spec/rpc.md#8). */
 
-import { ActivityFlags, ActivityType } from "../generated/enums.js";
-import { ACTIVITY_UPDATES_MAX, ACTIVITY_UPDATES_WINDOW_SECONDS } from "../generated/rpc.js";
-import { updatePresence } from "../network/own_presence.js";
-import { invalidField } from "./rpc_errors.js";
-import { object, boolean, list, httpUrl, integer, oneOf, string } from "./rpc_validation.js";
+import { ActivityFlags, ActivityType } from "../../generated/enums.js";
+import { ACTIVITY_UPDATES_MAX, ACTIVITY_UPDATES_WINDOW_SECONDS } from "../../generated/rpc.js";
+import { updatePresence } from "../../network/own_presence.js";
+import { invalidField } from "./errors.js";
+import { object, boolean, list, httpUrl, integer, oneOf, string } from "./validation.js";
 
 const shortText = string(2, 128);
 const url = httpUrl(256);

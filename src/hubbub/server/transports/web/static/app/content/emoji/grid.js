@@ -1,8 +1,8 @@
 /** The grid of the emoji picker. It builds only the rows near the visible part; the focus stays in the search field. */
 
-import { h } from "../ui/dom.js";
-import { BACKWARD_KEY, FORWARD_KEY, t } from "../ui/translation.js";
-import { emojiElement } from "./emoji_element.js";
+import { h } from "../../ui/dom.js";
+import { BACKWARD_KEY, FORWARD_KEY, t } from "../../ui/translation.js";
+import { emojiElement } from "./element.js";
 
 /** Cells of a row; the style sheet has the same number. */
 const COLUMNS = 9;

@@ -1,8 +1,8 @@
 /** The RPC commands of activities (spec/activities.md#7). */
 
-import { RpcErrorCode, Scope } from "../generated/rpc.js";
-import { ActivityType } from "../generated/enums.js";
-import { isPrivate, Permissions, RelationshipType } from "../network/enums.js";
+import { RpcErrorCode, Scope } from "../../generated/rpc.js";
+import { ActivityType } from "../../generated/enums.js";
+import { isPrivate, Permissions, RelationshipType } from "../../network/enums.js";
 import {
   askConsent,
   chooseImage,
@@ -12,11 +12,11 @@ import {
   showShareImageDialog,
 } from "./dialogs.js";
 import { readActivity } from "./presence.js";
-import { RpcError } from "./rpc_errors.js";
-import { readArguments, boolean, list, httpUrl, integer, oneOf, snowflake, string } from "./rpc_validation.js";
+import { RpcError } from "./errors.js";
+import { readArguments, boolean, list, httpUrl, integer, oneOf, snowflake, string } from "./validation.js";
 import { requestAsApp } from "./app_requests.js";
 import { expandScopes } from "./scopes.js";
-import * as payloads from "./rpc_payloads.js";
+import * as payloads from "./payloads.js";
 
 const TEXT_LENGTH_MAX = 2048;
 const PURCHASE_TIMEOUT_MS = 300_000;
@@ -28,7 +28,7 @@ const oauth2Error = code => new RpcError(RpcErrorCode.OAUTH2_ERROR, code);
 /**
  * A function that runs a command. The host checks the scopes first (`ACTIVITY_COMMAND_SCOPES`).
  *
- * @typedef {(session: import("./rpc_host.js").ActivitySession, args: any) => any} RpcCommand
+ * @typedef {(session: import("./host.js").ActivitySession, args: any) => any} RpcCommand
  */
 
 /** @type {Record<string, RpcCommand>} */

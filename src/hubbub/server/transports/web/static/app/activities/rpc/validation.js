@@ -1,7 +1,7 @@
 /** Validation of RPC arguments. Activities are untrusted, and their values may be sent to the API. */
 
-import { isId } from "../network/ids.js";
-import { invalidField } from "./rpc_errors.js";
+import { isId } from "../../network/ids.js";
+import { invalidField } from "./errors.js";
 
 /**
  * Function that returns the validated value, or throws an RPC error that names the field.

@@ -1,18 +1,18 @@
 /** Dialogs that activities open. They are always dialogs of the client, above the frame (spec/activities.md#10). */
 
-import { RpcErrorCode } from "../generated/rpc.js";
-import { InviteTargetType, RelationshipType } from "../generated/enums.js";
-import { isPrivate, isMessageable, isVoice, Permissions } from "../network/enums.js";
-import { createMessageNonce } from "../network/ids.js";
-import { openDialog } from "../ui/dialogs.js";
-import { h } from "../ui/dom.js";
-import { showError } from "../ui/notices.js";
-import { createPicker } from "../ui/picker.js";
-import { t, tNodes } from "../ui/translation.js";
-import { appIcon } from "../content/app_icons.js";
-import { channelTitle } from "../content/avatars.js";
-import { cdnPath } from "../content/cdn_paths.js";
-import { RpcError, invalidField } from "./rpc_errors.js";
+import { RpcErrorCode } from "../../generated/rpc.js";
+import { InviteTargetType, RelationshipType } from "../../generated/enums.js";
+import { isPrivate, isMessageable, isVoice, Permissions } from "../../network/enums.js";
+import { createMessageNonce } from "../../network/ids.js";
+import { openDialog } from "../../ui/dialogs.js";
+import { h } from "../../ui/dom.js";
+import { showError } from "../../ui/notices.js";
+import { createPicker } from "../../ui/picker.js";
+import { t, tNodes } from "../../ui/translation.js";
+import { appIcon } from "../../content/app_icons.js";
+import { channelTitle } from "../../content/avatars.js";
+import { cdnPath } from "../../content/cdn_paths.js";
+import { RpcError, invalidField } from "./errors.js";
 
 /** Maximum number of channels or friends in a dialog. */
 const CHOICES_MAX = 300;

@@ -1,9 +1,9 @@
 /** Completion in the search field: names of filters and their values. */
 
-import { icon } from "../ui/dom.js";
-import { LOCALE } from "../ui/translation.js";
-import { channelIconName, userAvatar } from "../content/avatars.js";
-import { SUGGESTED_DATES, parseDateRange } from "./search_dates.js";
+import { icon } from "../../ui/dom.js";
+import { LOCALE } from "../../ui/translation.js";
+import { channelIconName, userAvatar } from "../../content/avatars.js";
+import { SUGGESTED_DATES, parseDateRange } from "./dates.js";
 import {
   CONTENT_KINDS,
   SEARCH_FILTERS,
@@ -11,7 +11,7 @@ import {
   searchableChannels,
   searchableUsers,
   userFilter,
-} from "./search_filters.js";
+} from "./filters.js";
 
 const RESULTS_MAX = 8;
 
@@ -22,7 +22,7 @@ const RESULTS_MAX = 8;
  * @param {string} text
  * @param {{complete: (start: number, text: string) => void, add: (start: number, filter: any) => void}} actions
  *   `complete` replaces the text from a position on; `add` removes it and adds a filter
- * @returns {import("../ui/option_list.js").Option[]}
+ * @returns {import("../../ui/option_list.js").Option[]}
  */
 export function completeSearch(context, text, actions) {
   const token = findOpenToken(text);

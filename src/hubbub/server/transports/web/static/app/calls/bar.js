@@ -10,7 +10,7 @@ import { channelTitle } from "../content/avatars.js";
 import { getCalls } from "../voice/calls.js";
 import { applicationName } from "../games/game_images.js";
 import { canShareScreen } from "../voice/support.js";
-import { findCallChannel } from "./call_places.js";
+import { findCallChannel } from "./places.js";
 import { openCallDetails, openVoiceSettings } from "./dialogs.js";
 
 const STATE_LABELS = {

@@ -1,7 +1,7 @@
 /** Names of emoji in text: `:tada:` becomes the emoji when a message is sent. */
 
-import { emojiMention, listGuildEmoji } from "./guild_emoji.js";
-import { loadEmojiSet } from "./emoji_set.js";
+import { emojiMention, listGuildEmoji } from "../guild_emoji.js";
+import { loadEmojiSet } from "./set.js";
 
 /** Code, mentions and links, which stay as they are, or one or more names in a row. */
 const TOKENS =

@@ -1,8 +1,8 @@
 /** Activities as text: the short line of lists, and the parts of a card. */
 
-import { StatusDisplayType } from "../generated/enums.js";
-import { ActivityType } from "../network/enums.js";
-import { t, tn } from "../ui/translation.js";
+import { StatusDisplayType } from "../../generated/enums.js";
+import { ActivityType } from "../../network/enums.js";
+import { t, tn } from "../../ui/translation.js";
 
 /** Values of `status_display_type` that select another field than the name (spec/sdk.md#10.1). */
 const DISPLAYED_FIELDS = { [StatusDisplayType.STATE]: "state", [StatusDisplayType.DETAILS]: "details" };

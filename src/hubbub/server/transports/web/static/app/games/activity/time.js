@@ -1,9 +1,9 @@
 /** The time of an activity: elapsed, remaining, or a progress bar. It is updated every second while it is shown. */
 
-import { platformNow } from "../network/platform_clock.js";
-import { h } from "../ui/dom.js";
-import { t } from "../ui/translation.js";
-import { formatPlayTime } from "./activity_text.js";
+import { platformNow } from "../../network/platform_clock.js";
+import { h } from "../../ui/dom.js";
+import { t } from "../../ui/translation.js";
+import { formatPlayTime } from "./text.js";
 
 const UPDATE_INTERVAL_MS = 1_000;
 

@@ -21,7 +21,7 @@ import {
   removeFromFolder,
   stepEntry,
   stepGuild,
-} from "./guild_moves.js";
+} from "./moves.js";
 
 /** Color that the dialog shows for a folder without a color. */
 const DEFAULT_COLOR = "#0d6b62";

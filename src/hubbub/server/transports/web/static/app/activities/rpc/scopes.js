@@ -1,6 +1,6 @@
 /** Scopes of activity tokens. Every authenticated app has `rpc.authenticated` (spec/rpc.md#6). */
 
-import { INCLUDED_SCOPES, PseudoScope } from "../generated/rpc.js";
+import { INCLUDED_SCOPES, PseudoScope } from "../../generated/rpc.js";
 
 /** Return all scopes that a token grants, including implied ones. */
 export function expandScopes(scopes) {

@@ -1,14 +1,14 @@
 /** The emoji picker: recent emoji, custom emoji of guilds and all Unicode emoji. Rows are built when they come into view. */
 
-import { h } from "../ui/dom.js";
-import { showError } from "../ui/notices.js";
-import { openPopup } from "../ui/popups.js";
-import { t } from "../ui/translation.js";
-import { guildIcon } from "./avatars.js";
-import { EmojiGrid } from "./emoji_grid.js";
-import { loadEmojiSet, searchEmoji, withTone } from "./emoji_set.js";
-import { listGuildEmoji } from "./guild_emoji.js";
-import { addRecentEmoji, listRecentEmoji } from "./recent_emoji.js";
+import { h } from "../../ui/dom.js";
+import { showError } from "../../ui/notices.js";
+import { openPopup } from "../../ui/popups.js";
+import { t } from "../../ui/translation.js";
+import { guildIcon } from "../avatars.js";
+import { EmojiGrid } from "./grid.js";
+import { loadEmojiSet, searchEmoji, withTone } from "./set.js";
+import { listGuildEmoji } from "../guild_emoji.js";
+import { addRecentEmoji, listRecentEmoji } from "../recent_emoji.js";
 
 const TONE_EMOJI = ["👋", "👋🏻", "👋🏼", "👋🏽", "👋🏾", "👋🏿"];
 const TONE_LABELS = [t("No skin tone"), t("Light"), t("Medium-light"), t("Medium"), t("Medium-dark"), t("Dark")];
@@ -16,7 +16,7 @@ const TONE_LABELS = [t("No skin tone"), t("Light"), t("Medium-light"), t("Medium
 /** Open the picker; see `openEmojiPicker`. */
 export function openEmojiWindow(anchor, context, choose) {
   const { state } = context;
-  /** @type {import("./emoji_set.js").EmojiSet | null} */
+  /** @type {import("./set.js").EmojiSet | null} */
   let emojiSet = null;
   let isEnterPending = false;
   const pick = (emoji, event) => {

@@ -1,7 +1,7 @@
 /** An emoji on a button or in a list: a custom image or a Unicode character. */
 
-import { h } from "../ui/dom.js";
-import { customEmojiImage } from "./markdown.js";
+import { h } from "../../ui/dom.js";
+import { customEmojiImage } from "../markdown.js";
 
 /**
  * Return an element that shows an emoji.

@@ -1,6 +1,6 @@
 /** RPC representations of objects, in the exact shape that the public SDK validates (spec/activities.md#6). */
 
-import { RelationshipType } from "../generated/enums.js";
+import { RelationshipType } from "../../generated/enums.js";
 
 /** Return the payload of a user. `premiumType` is known for the current user only, if the app's token may read it. */
 export function user(source, premiumType = 0) {

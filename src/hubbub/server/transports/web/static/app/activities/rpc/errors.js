@@ -1,6 +1,6 @@
 /** Errors of the activity RPC (spec/rpc.md#10). */
 
-import { RpcErrorCode } from "../generated/rpc.js";
+import { RpcErrorCode } from "../../generated/rpc.js";
 
 /** A rejected RPC command. */
 export class RpcError extends Error {

@@ -1,20 +1,20 @@
 /** The search pane: the field with filters, and the results of a guild, a direct message or a group. */
 
-import { SEARCH_CONTENT_MAX, SEARCH_LIMIT_MAX } from "../generated/limits.js";
-import { Opcode } from "../network/enums.js";
-import { messageErrorText } from "../state/outbox.js";
-import { iconButton } from "../ui/controls.js";
-import { h, icon, setChildren } from "../ui/dom.js";
-import { LayoutPart } from "../ui/layout_part.js";
-import { announce } from "../ui/live_region.js";
-import { OptionList } from "../ui/option_list.js";
-import { t, tn, tNodes } from "../ui/translation.js";
-import { channelTitle } from "../content/avatars.js";
-import { buildMessageResult } from "../channels/message_results.js";
-import { renderAttachments } from "../messages/attachments.js";
-import { buildPageButtons, searchPreparationText } from "./result_pages.js";
-import { completeSearch } from "./search_completion.js";
-import { SEARCH_ORDERS, findOpenToken, resolveFilter, searchParameters, splitSearchText } from "./search_filters.js";
+import { SEARCH_CONTENT_MAX, SEARCH_LIMIT_MAX } from "../../generated/limits.js";
+import { Opcode } from "../../network/enums.js";
+import { messageErrorText } from "../../state/outbox.js";
+import { iconButton } from "../../ui/controls.js";
+import { h, icon, setChildren } from "../../ui/dom.js";
+import { LayoutPart } from "../../ui/layout_part.js";
+import { announce } from "../../ui/live_region.js";
+import { OptionList } from "../../ui/option_list.js";
+import { t, tn, tNodes } from "../../ui/translation.js";
+import { channelTitle } from "../../content/avatars.js";
+import { buildMessageResult } from "../../channels/message_results.js";
+import { renderAttachments } from "../../messages/attachments.js";
+import { buildPageButtons, searchPreparationText } from "../result_pages.js";
+import { completeSearch } from "./completion.js";
+import { SEARCH_ORDERS, findOpenToken, resolveFilter, searchParameters, splitSearchText } from "./filters.js";
 
 /** Number of times that a search is repeated while the server builds the index, and the maximum delay before each retry. */
 const INDEXING_RETRIES_MAX = 6;
@@ -28,7 +28,7 @@ class SearchPane extends LayoutPart {
   onClose = () => {};
   /** Callback that runs when the user opens a result. @type {() => void} */
   onOpen = () => {};
-  /** @type {import("./search_filters.js").SearchFilter[]} */
+  /** @type {import("./filters.js").SearchFilter[]} */
   #filters = [];
   #requestNumber = 0;
   #memberTimer;

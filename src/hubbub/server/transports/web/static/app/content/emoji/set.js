@@ -3,8 +3,8 @@
  * (decisions/0122).
  */
 
-import { t } from "../ui/translation.js";
-import { COMMON_EMOJI } from "./emoji_names.js";
+import { t } from "../../ui/translation.js";
+import { COMMON_EMOJI } from "./names.js";
 
 /**
  * A Unicode emoji.
@@ -63,7 +63,7 @@ async function loadAll() {
 }
 
 async function fetchList(name) {
-  const response = await fetch(new URL(`../third_party/${name}`, import.meta.url));
+  const response = await fetch(new URL(`../../third_party/${name}`, import.meta.url));
   if (!response.ok) throw new Error(`${name}: ${response.status}`);
   return response.json();
 }

@@ -232,7 +232,7 @@ class GuildList extends LayoutPart {
   }
 }
 
-const loadFolders = () => loadModule(() => import("./guild_folders.js"));
+const loadFolders = () => loadModule(() => import("./folders.js"));
 
 /** Return a text for screen readers. It is not an `aria-label`, because those must contain the visible initials. */
 const hiddenText = text => h("span", { class: "visually-hidden" }, text);
