@@ -13,7 +13,8 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
 from hubbub.server.talk import messages
 from hubbub.server.talk.messages.signals import MessageChanged, MessageCrossposted, MessagesDeleted
-from hubbub.server.talk.webhooks import actions, store
+from hubbub.server.talk.webhooks import store
+from hubbub.server.talk.webhooks.followers import copies
 
 COPY_JOB: Final = "webhooks.copy"
 """Kind of the job that copies a published message to followers."""
@@ -59,7 +60,7 @@ def copy_announcement(call: Call, job: Job) -> None:
     source_row = messages.history.find(call.tx, announcement.channel_id, announcement.message_id)
     if source_row is None:
         return
-    last_webhook_id = actions.copy_to_followers(call, source_row, announcement.after)
+    last_webhook_id = copies.copy_to_followers(call, source_row, announcement.after)
     if last_webhook_id is not None:
         announcement.after = last_webhook_id
         _enqueue(call, COPY_JOB, announcement)
@@ -68,7 +69,7 @@ def copy_announcement(call: Call, job: Job) -> None:
 def update_announcement(call: Call, job: Job) -> None:
     """Update a batch of copies and reschedule the job while there are more."""
     announcement = job.decode(Announcement)
-    last_copy_id = actions.update_copies(call, announcement.channel_id, announcement.message_id, announcement.after)
+    last_copy_id = copies.update_copies(call, announcement.channel_id, announcement.message_id, announcement.after)
     if last_copy_id is not None:
         announcement.after = last_copy_id
         _enqueue(call, UPDATE_JOB, announcement)

@@ -17,7 +17,7 @@ from hubbub.server.places.standing import ChannelRef, access
 from hubbub.server.talk import messages, threads
 from hubbub.server.talk.messages import MessageRow
 from hubbub.server.talk.webhooks import rules
-from hubbub.server.talk.webhooks.formats import github, slack
+from hubbub.server.talk.webhooks.execution import github, slack
 from hubbub.server.talk.webhooks.store import WebhookRow
 
 

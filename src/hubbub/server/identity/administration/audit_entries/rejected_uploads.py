@@ -3,7 +3,7 @@
 from hubbub.server.core.call import Call
 from hubbub.server.core.upload_scanners import RejectedUpload
 from hubbub.server.identity import users
-from hubbub.server.identity.administration import audit
+from hubbub.server.identity.administration.audit_entries import audit
 
 REJECT_ACTION = "upload.reject"
 """Action of the audit log for a rejected upload, which the server performs itself."""

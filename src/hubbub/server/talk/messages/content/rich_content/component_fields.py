@@ -13,7 +13,7 @@ from hubbub.protocol.ids import Snowflake, parse_wide
 from hubbub.protocol.resources import components as limits
 from hubbub.protocol.resources.components import Component
 from hubbub.server.talk.attachments import clean_filename
-from hubbub.server.talk.messages.content.embeds import ATTACHMENT
+from hubbub.server.talk.messages.content.rich_content.embeds import ATTACHMENT
 
 FieldPath = tuple[str | int, ...]
 ComponentTypes = frozenset[ComponentType]

@@ -8,7 +8,7 @@ from msgspec import UNSET
 from hubbub.protocol.resources import embeds
 from hubbub.protocol.resources.embeds import EmbedAuthorRequest, EmbedRequest
 from hubbub.protocol.resources.github import GithubCheckSuite, GithubCommit, GithubIssue, GithubUser, GithubWebhook
-from hubbub.server.talk.webhooks.formats.truncation import truncate
+from hubbub.server.talk.webhooks.execution.truncation import truncate
 
 SHA_LENGTH: Final = 7
 """Number of characters of an abbreviated commit hash."""

@@ -14,9 +14,10 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.config_sections import AutoModerationConfig
 from hubbub.server.places import members
 from hubbub.server.places.standing import ChannelAccess, ChannelRef, GuildAccess, access
-from hubbub.server.talk.auto_moderation import keyword_matcher, presets, store
-from hubbub.server.talk.auto_moderation.keyword_matcher import Hit, Matcher
+from hubbub.server.talk.auto_moderation import store
 from hubbub.server.talk.auto_moderation.store import RuleRow
+from hubbub.server.talk.auto_moderation.triggers import keyword_matcher, presets
+from hubbub.server.talk.auto_moderation.triggers.keyword_matcher import Hit, Matcher
 
 EXEMPT_PERMISSIONS: Final = Permissions.MANAGE_GUILD | Permissions.ADMINISTRATOR
 """Permissions that exempt a member from all rules (spec/http.md#3.10)."""

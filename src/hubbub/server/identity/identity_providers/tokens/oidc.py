@@ -9,8 +9,8 @@ from hubbub.protocol.resources import identity_providers as wire
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.outbound_cache import OutboundCache
 from hubbub.server.core.outbound_http import UnreachableError
-from hubbub.server.identity.identity_providers import issuers, jwts
-from hubbub.server.identity.identity_providers.issuers import IssuerValidation
+from hubbub.server.identity.identity_providers.tokens import issuers, jwts
+from hubbub.server.identity.identity_providers.tokens.issuers import IssuerValidation
 
 
 class Discovery(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from hubbub.protocol.numbers import COLOR_MAX
 from hubbub.protocol.resources import components as limits
 from hubbub.protocol.resources.attachments import is_file_type
 from hubbub.protocol.resources.components import Component
-from hubbub.server.talk.messages.content.component_fields import (
+from hubbub.server.talk.messages.content.rich_content.component_fields import (
     COMPONENT_KEYS,
     SELECT_ENTITIES,
     SELECT_TYPES,

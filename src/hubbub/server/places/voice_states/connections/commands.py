@@ -13,7 +13,8 @@ from hubbub.server.core import jobs, voice
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles_command
 from hubbub.server.places.standing import access
-from hubbub.server.places.voice_states import actions, calls, ports, rules, store
+from hubbub.server.places.voice_states import actions, ports, rules, store
+from hubbub.server.places.voice_states.connections import calls
 from hubbub.server.places.voice_states.signals import PendingJoinsCanceled
 from hubbub.server.places.voice_states.store import CallKind, VoiceStateRow
 

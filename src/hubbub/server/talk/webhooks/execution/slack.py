@@ -17,7 +17,7 @@ from hubbub.protocol.resources.embeds import (
     EmbedMediaRequest,
     EmbedRequest,
 )
-from hubbub.server.talk.webhooks.formats.truncation import truncate
+from hubbub.server.talk.webhooks.execution.truncation import truncate
 
 _HEX_COLOR: Final = re.compile(r"#?([0-9a-fA-F]{6}|[0-9a-fA-F]{3})")
 _NAMED_COLORS: Final = {"good": 0x2EB886, "warning": 0xDAA038, "danger": 0xA30200}
