@@ -92,7 +92,7 @@ def _measure_log_filter(record_figure: Callable[..., None], length: int) -> None
 
 
 def _measure_keyword_matcher(record_figure: Callable[..., None]) -> None:
-    from hubbub.server.talk.auto_moderation.keyword_matcher import Matcher
+    from hubbub.server.talk.auto_moderation.triggers.keyword_matcher import Matcher
 
     rng = random.Random(7)
     noise = "".join(rng.choice("ab") for _ in range(8000))

@@ -68,7 +68,7 @@ async def _measure_verification(count: int) -> tuple[float, float]:
     from hubbub.server.core.clock import RealClock
     from hubbub.server.core.snowflakes import SnowflakeFactory
     from hubbub.server.core.sqlite import SqliteDatabase
-    from hubbub.server.identity.applications.access import find_token_application
+    from hubbub.server.identity.applications.interface.access import find_token_application
 
     clock = RealClock()
     database = SqliteDatabase(None)

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,19 @@ BLOCK_COMMENT = re.compile(r"<!-- append: (?P<path>\S+) -->")
 FILE_COUNTS = {"Add a read operation": 3, "Add a write operation": 4}
 """Number of files that the blocks of each section change, by the heading of the section."""
 
+READS_OPERATIONS = re.compile(r"\boperations\(\)|\bEndpointTable\b|\bendpoints_for\b")
+"""Names in test modules that read the table of operations."""
+SLOW_MODULES = {
+    "test_schemathesis.py": "sends a minute of generated requests; `create_seeds` builds those of a new operation",
+}
+"""Contract tests that read the table of operations and do not run in the copy, with the reason."""
+SLOW_TESTS = ("prose", "stop_list", "exception_is_used", "docstrings_say")
+"""Parts of the names of contract tests that read every file of the repository instead of the table of operations."""
+SERVER_TESTS = ("tests/server/places/test_roles.py", "tests/server/places/test_invites.py")
+"""Files that the tests of the two operations are appended to."""
+OPERATION_TESTS = ("revoking_all", "highest")
+"""Parts of the names of the tests of the two operations."""
+
 
 def files_by_section() -> dict[str, set[str]]:
     """Return the files that the blocks of each section change, by the heading of the section."""
@@ -29,6 +43,16 @@ def files_by_section() -> dict[str, set[str]]:
         elif comment := BLOCK_COMMENT.fullmatch(line):
             files.setdefault(heading, set()).add(comment["path"])
     return files
+
+
+def operation_contracts() -> list[str]:
+    """Return the contract tests that read the table of operations, without those of SLOW_MODULES."""
+    return [
+        f"tests/contract/{path.name}"
+        for path in sorted((ROOT / "tests" / "contract").glob("test_*.py"))
+        if READS_OPERATIONS.search(path.read_text(encoding="utf-8"))
+        if path.name not in {*SLOW_MODULES, Path(__file__).name}
+    ]
 
 
 def test_the_operations_of_the_guide_change_few_files() -> None:
@@ -48,20 +72,20 @@ def test_the_guide_can_be_applied(tmp_path: Path) -> None:
         path = tmp_path / target["path"]
         path.write_text(f"{path.read_text().rstrip()}\n\n\n{block.text}")
 
+    skipped = " or ".join((*SLOW_TESTS, "postgres"))
+    for files, selection in (
+        (SERVER_TESTS, f"({' or '.join(OPERATION_TESTS)}) and not postgres"),
+        (operation_contracts(), f"not ({skipped})"),
+    ):
+        run_tests(tmp_path, files, selection)
+
+
+def run_tests(folder: Path, files: Iterable[str], selection: str) -> None:
+    """Run the tests of some files in a copy of the repository, which must pass."""
     result = subprocess.run(
-        [
-            sys.executable,
-            *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"),
-            *("-k", "(revoking_all or highest or audit or tables or every_operation or summaries) and not postgres"),
-            "tests/server/places/test_roles.py",
-            "tests/server/places/test_invites.py",
-            "tests/contract/test_audit_entries.py",
-            "tests/contract/test_grants.py",
-            "tests/contract/test_language.py",
-            "tests/contract/test_tables.py",
-        ],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": f"{tmp_path / 'src'}{os.pathsep}{tmp_path}", "PYTEST_XDIST_WORKER": ""},
+        [sys.executable, *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"), "-k", selection, *files],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": f"{folder / 'src'}{os.pathsep}{folder}", "PYTEST_XDIST_WORKER": ""},
         capture_output=True,
         text=True,
     )

@@ -108,8 +108,8 @@ def test_activities_have_the_declared_commands_and_events() -> None:
     commands, events = (
         re.search(rf"const {table} = Object\.freeze\(\{{\n(.*?)^\}}\);", source, re.DOTALL | re.MULTILINE)
         for table, source in (
-            ("RPC_COMMANDS", (CLIENT / "activities/rpc_commands.js").read_text(encoding="utf-8")),
-            ("EVENTS", (CLIENT / "activities/rpc_events.js").read_text(encoding="utf-8")),
+            ("RPC_COMMANDS", (CLIENT / "activities/rpc/commands.js").read_text(encoding="utf-8")),
+            ("EVENTS", (CLIENT / "activities/rpc/events.js").read_text(encoding="utf-8")),
         )
     )
 

@@ -16,10 +16,13 @@ FOLDERS = (
     "ui",
     "rehearsal",
     "content",
+    "content/emoji",
     "voice",
     "components",
     "commands",
+    "activities/rpc",
     "activities",
+    "games/activity",
     "games",
     "reports",
     "users",
@@ -44,9 +47,13 @@ FOLDERS = (
     "messages",
     "composer",
     "finding",
+    "finding/search",
     "",
 )
 """The folders from bottom to top; the last one is the root. A module imports its own folder and the folders before it."""
+
+PREFIX_GROUP_MAX = 2
+"""Maximum number of modules in a folder whose names begin with the same word; more modules form a folder of that name."""
 
 CLASSIC_SCRIPTS = {"bootstrap.js", "voice/frame_worker.js", "voice/av1_frames.js", "generated/worker_values.js"}
 """Scripts that are not modules: the page loads `bootstrap.js` before the modules, and a call starts `frame_worker.js`,
@@ -125,6 +132,15 @@ def test_folders_import_only_folders_below_them() -> None:
     ]
     assert upward == []
     assert imports[TRANSLATION] == set()
+
+
+def test_modules_with_a_common_prefix_are_in_a_folder() -> None:
+    groups: defaultdict[str, list[str]] = defaultdict(list)
+    for module in _sources():
+        prefix, separator, _ = posixpath.basename(module).partition("_")
+        if separator:
+            groups[posixpath.join(posixpath.dirname(module), prefix)].append(module)
+    assert {prefix: modules for prefix, modules in groups.items() if len(modules) > PREFIX_GROUP_MAX} == {}
 
 
 def test_network_and_ui_import_only_their_own_modules() -> None:

@@ -62,7 +62,7 @@ ALLOWED: dict[str, tuple[str, str]] = {
     "src/hubbub/server/talk/installations/actions.py": ("bot", "OAuth2 scope"),
     "src/hubbub/server/talk/messages/related_data.py": ("me", "wire field"),
     "src/hubbub/server/talk/messages/routes.py": ("embeds components poll", "fields of the body"),
-    "src/hubbub/server/talk/threads/edits.py": ("name archived", "fields of the body"),
+    "src/hubbub/server/talk/threads/channel_edits/edits.py": ("name archived", "fields of the body"),
     "src/hubbub/server/transports/gateway/compression.py": ("s", "wire field"),
     "src/hubbub/server/transports/voice/dave/__init__.py": ("d now", "wire field; argument in the example"),
     "src/hubbub/server/transports/web/portal/common.py": ("name.1", "path of a form error"),

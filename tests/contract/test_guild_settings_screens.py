@@ -1,10 +1,16 @@
-"""Every operation that administers a guild has a screen in the chat client, or a reason why it has none."""
+"""Every operation with which users administer a guild has a screen in the chat client, or a reason why it has none.
+
+The declaration of an operation decides whether it needs a screen, so a new operation needs no entry here unless users
+administer a guild with it and the chat client does not offer it.
+"""
 
 import re
 from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
+from typing import Any
 
+from hubbub.protocol.operation import Auth, Operation
 from hubbub.server.transports.web.templating import PACKAGE_DIR
 from tests.contract.tables import operations
 
@@ -17,55 +23,23 @@ ADMINISTRATION = re.compile(
 )
 """Paths of operations that administer a guild, without those that programs call with the token of a webhook."""
 
-IN_STATE = "The gateway sends these to the client, which keeps them up to date."
 LIST_IS_ENOUGH = "The screen reads the list, which contains it."
-NEW_MEMBERS = "For new members, who are not in the settings."
-OWN_MEMBERSHIP = "The user's own membership is not administration of the guild."
-FOR_APPS = "Only apps call it."
 EXTERNAL_ACCOUNTS = "The API rejects it: external accounts cannot be integrated (decisions/0035)."
 
 WITHOUT_SCREEN = {
-    "add_guild_member": FOR_APPS,
-    "assign_guild_role_connection": "Members link a role themselves, which is not in the settings.",
     "bulk_ban_users_from_guild": "The members screen bans one member at a time; lists of users are for apps.",
-    "count_guild_scheduled_event_users": LIST_IS_ENOUGH,
     "create_guild_integration": EXTERNAL_ACCOUNTS,
-    "create_guild_join_request": NEW_MEMBERS,
-    "create_guild_scheduled_event_exception_user": "Interest in one date of an event is not offered yet.",
-    "create_guild_scheduled_event_user": "Interest in an event is not administration of the guild.",
     "delete_guild_scheduled_event_exception": "A canceled date is changed back with an update of the exception.",
-    "delete_guild_scheduled_event_exception_user": "Interest in one date of an event is not offered yet.",
-    "delete_guild_scheduled_event_user": "Interest in an event is not administration of the guild.",
     "follow_channel": "Following an announcement channel is not offered yet.",
-    "delete_my_guild_join_request": NEW_MEMBERS,
-    "get_active_guild_threads": IN_STATE,
     "get_guild_ban": LIST_IS_ENOUGH,
-    "get_guild_emoji": LIST_IS_ENOUGH,
-    "get_guild_onboarding_responses": NEW_MEMBERS,
-    "get_guild_preview": "For users who are not members of the guild.",
-    "get_guild_role": IN_STATE,
-    "get_guild_role_connections_configuration": "Conditions of linked roles are not offered yet.",
-    "get_guild_scheduled_event": LIST_IS_ENOUGH,
-    "get_guild_soundboard_sound": LIST_IS_ENOUGH,
-    "get_guild_sticker": LIST_IS_ENOUGH,
-    "get_my_guild_join_request": NEW_MEMBERS,
-    "get_self_voice_state": IN_STATE,
-    "get_stage_instance": IN_STATE,
-    "get_voice_state": IN_STATE,
-    "get_webhook": LIST_IS_ENOUGH,
     "list_channel_invites": LIST_IS_ENOUGH,
-    "list_guild_channels": IN_STATE,
     "list_channel_webhooks": LIST_IS_ENOUGH,
-    "list_guild_roles": IN_STATE,
-    "list_guild_scheduled_event_exception_users": "Interest in one date of an event is not offered yet.",
-    "set_guild_onboarding_responses": NEW_MEMBERS,
     "sync_guild_integration": EXTERNAL_ACCOUNTS,
-    "unassign_guild_role_connection": "Members unlink a role themselves, which is not in the settings.",
     "update_guild_integration": EXTERNAL_ACCOUNTS,
     "update_guild_role_connections_configuration": "Conditions of linked roles are not offered yet.",
-    "update_my_guild_member_nick": OWN_MEMBERSHIP,
+    "update_my_guild_member_nick": "The user's own membership is not administration of the guild.",
 }
-"""Operations without a screen, with the reason."""
+"""Operations that need a screen after `needs_screen` and have none, with the reason."""
 
 _CALL_PATTERN = re.compile(
     r'\.request\(\s*(?P<method>[^,`]*?"[A-Z]+"[^,`]*?),\s*(?P<path>`[^`]*`|"[^"]*"|[\w.]+(?:\([^()]*\))?)'
@@ -128,12 +102,25 @@ def called_operations() -> set[tuple[str, str]]:
     return called
 
 
+def needs_screen(operation: Operation[Any, Any]) -> bool:
+    """Return whether users administer a guild with an operation.
+
+    Apps call an operation that does not accept users. A read that requires no permission returns what the gateway sends to
+    every member. A write only for users that requires no permission and is not in the audit log changes the user's own
+    membership.
+    """
+    is_privileged = bool(operation.needs or operation.audits)
+    if not ADMINISTRATION.match(operation.path) or Auth.USER not in operation.auth:
+        return False
+    return is_privileged or (operation.method != "GET" and operation.auth != Auth.USER)
+
+
 def administration() -> dict[str, tuple[str, str]]:
-    """Return the operations that administer a guild: name, method and path."""
+    """Return the operations with which users administer a guild: name, method and path."""
     return {
         name: (operation.method, re.sub(r"\{\w+\}", "{}", operation.path))
         for name, operation in operations().items()
-        if ADMINISTRATION.match(operation.path)
+        if needs_screen(operation)
     }
 
 

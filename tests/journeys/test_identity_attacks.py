@@ -14,7 +14,7 @@ from joserfc.jwk import ECKey, OctKey, RSAKey
 
 from hubbub.server.core import outbound_http
 from hubbub.server.core.outbound_http import OutboundClient, UnreachableError
-from hubbub.server.identity.identity_providers import issuers
+from hubbub.server.identity.identity_providers.tokens import issuers
 from tests.issuer import Issuer, configuration_path, configure_issuer, request_token, request_unmerge
 from tests.players import (
     BOT_ISSUED,

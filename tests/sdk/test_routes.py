@@ -1,4 +1,4 @@
-"""The SDK, the agent, the pytest plugin and `people` take routes and events from the declarations of the protocol."""
+"""The SDK, the agent, the pytest plugin and `people` take routes, events and RPC names from the protocol."""
 
 import ast
 import importlib
@@ -11,10 +11,14 @@ import pytest
 
 from hubbub.protocol import control, operation
 from hubbub.protocol import resources as protocol_resources
+from hubbub.protocol.rpc_names import RpcCommand, RpcEvent
 from hubbub.sdk import resources
 from tests.contract.tables import SOURCE
 
 PACKAGES = ("sdk", "agent", "people", "testing")
+
+OTHER_NAMES = {"PUSH_TO_TALK": "a voice mode of the agent has the name of a command"}
+"""Names of RPC commands and events that are also names of something else, with the reason."""
 
 
 def declaring_modules() -> Iterator[ModuleType]:
@@ -94,6 +98,22 @@ def test_source_contains_no_name_of_a_gateway_event(package: str) -> None:
 
     assert len(names) > 80
     assert found == set()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_source_contains_no_name_of_an_rpc_command_or_event(package: str) -> None:
+    # ERROR is a log level as well; mypy checks the types of the names that the SDK and the agent send.
+    names = {*RpcCommand, *RpcEvent} - {RpcEvent.ERROR, *OTHER_NAMES}
+
+    found = {f"{file}: {text}" for file, tree in parse_files(package) for text in strings(tree) if text in names}
+
+    assert len(names) > 90
+    assert found == set()
+
+
+@pytest.mark.parametrize("enum", [RpcCommand, RpcEvent])
+def test_the_values_of_rpc_names_are_their_names(enum: type[RpcCommand] | type[RpcEvent]) -> None:
+    assert [member.value for member in enum] == [member.name for member in enum]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.flags import MemberFlags
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.talk.messages.content import components
+from hubbub.server.talk.messages.content.rich_content import components
 from tests.media import data_uri, png
 from tests.world import Actor, Bearer, World
 

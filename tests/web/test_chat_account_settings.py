@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hubbub.server.identity.accounts import totp
+from hubbub.server.identity.accounts.credentials import totp
 from tests.oauth import create_application
 from tests.server.identity.accounts import PASSWORD, create_user_with_password
 from tests.server.talk.uploads import PNG

@@ -20,6 +20,7 @@ from hubbub.protocol import rpc, rpc_scopes
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources.applications import GET_APPLICATION_RPC
 from hubbub.protocol.rpc import CloseCode, RpcError, RpcErrorCode
+from hubbub.protocol.rpc_names import RpcEvent
 from hubbub.protocol.rpc_scopes import PseudoScope
 from hubbub.sdk.audio import AudioBackend
 from hubbub.sdk.clock import Clock, read_machine_ms
@@ -126,7 +127,7 @@ class Agent:
             rpc.ACTIVITY_UPDATES_MAX, self._activity_window_seconds, lambda: self.context.publish_activities(connection)
         )
         connection.dispatch(
-            rpc.READY_EVENT,
+            RpcEvent.READY,
             {"v": rpc.VERSION, "config": self._ready_config(), "user": self.context.user_view(connection)},
         )
         self.context.connections.append(connection)

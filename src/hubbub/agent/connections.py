@@ -14,6 +14,7 @@ from hubbub.agent.throttle import Throttle
 from hubbub.protocol import codec, rpc
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.rpc import CloseCode, Opcode, RpcError, RpcErrorCode
+from hubbub.protocol.rpc_names import RpcCommand, RpcEvent
 from hubbub.protocol.rpc_scopes import PseudoScope
 
 log = logging.getLogger(__name__)
@@ -152,13 +153,13 @@ class ProgramConnection:
 
     # Sending
 
-    def dispatch(self, event: str, payload: Any) -> None:
+    def dispatch(self, event: RpcEvent, payload: Any) -> None:
         """Send an event to the program."""
-        self._send({"cmd": "DISPATCH", "data": payload, "evt": event, "nonce": None})
+        self._send({"cmd": RpcCommand.DISPATCH, "data": payload, "evt": event, "nonce": None})
 
     def _send_error(self, cmd: str, nonce: Any, error: RpcError) -> None:
         error_data = {"code": int(error.code), "message": error.message}
-        self._send({"cmd": cmd, "data": error_data, "evt": "ERROR", "nonce": nonce})
+        self._send({"cmd": cmd, "data": error_data, "evt": RpcEvent.ERROR, "nonce": nonce})
 
     def _send(self, payload: Any) -> None:
         if not self.is_closed:

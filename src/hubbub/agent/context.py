@@ -18,6 +18,7 @@ from hubbub.protocol.enums import GatewayOpcode, Scope
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources.oauth2 import LIST_OAUTH2_AUTHORIZATIONS
 from hubbub.protocol.rpc import RpcError
+from hubbub.protocol.rpc_names import RpcEvent
 from hubbub.protocol.rpc_scopes import PseudoScope
 from hubbub.sdk.clock import Clock
 from hubbub.sdk.daemon_threads import run_in_daemon_thread
@@ -101,7 +102,7 @@ class AgentContext:
     # Events
 
     def publish(
-        self, event: str, payload: Any, *, subscribed_id: str | None = None, application_id: str | None = None
+        self, event: RpcEvent, payload: Any, *, subscribed_id: str | None = None, application_id: str | None = None
     ) -> int:
         """Send an event to the connections that subscribed to it and have its scope; return their number.
 
@@ -128,7 +129,7 @@ class AgentContext:
         )
 
     def _publish_activity_join(self, application_id: str, payload: Any) -> int:
-        return self.publish("ACTIVITY_JOIN", payload, application_id=application_id)
+        return self.publish(RpcEvent.ACTIVITY_JOIN, payload, application_id=application_id)
 
     def _is_connected(self, application_id: str) -> bool:
         # A page of the platform connects in the name of the application, but is not its program.
@@ -141,7 +142,7 @@ class AgentContext:
         """Ask a game to start the authorization, unless it is linked; return the number of programs that were asked."""
         if application_id in await self.fetch_linked_game_ids():
             return 0
-        return self.publish("AUTHORIZE_REQUEST", None, application_id=application_id)
+        return self.publish(RpcEvent.AUTHORIZE_REQUEST, None, application_id=application_id)
 
     async def fetch_linked_game_ids(self) -> set[str]:
         """Return the IDs of the games that the user authorized for the social layer; empty if the request fails."""
@@ -178,12 +179,12 @@ class AgentContext:
     def publish_voice_settings(self) -> None:
         """Publish the voice settings to the programs."""
         settings = self.voice.get_settings()
-        self.publish("VOICE_SETTINGS_UPDATE", settings)
-        self.publish("VOICE_SETTINGS_UPDATE_2", settings)
+        self.publish(RpcEvent.VOICE_SETTINGS_UPDATE, settings)
+        self.publish(RpcEvent.VOICE_SETTINGS_UPDATE_2, settings)
 
     def publish_speaking(self, user_id: str, channel_id: str, is_speaking: bool) -> None:
         """Publish that a user in the voice channel starts or stops speaking."""
-        event = "SPEAKING_START" if is_speaking else "SPEAKING_STOP"
+        event = RpcEvent.SPEAKING_START if is_speaking else RpcEvent.SPEAKING_STOP
         self.publish(event, {"user_id": user_id, "channel_id": channel_id}, subscribed_id=channel_id)
 
     def _on_voice_settings_changed(self, changed_settings: dict[str, Any]) -> None:

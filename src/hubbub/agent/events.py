@@ -20,6 +20,7 @@ from hubbub.protocol.resources.presence import PRESENCE_UPDATE
 from hubbub.protocol.resources.relationships import RELATIONSHIP_ADD, RELATIONSHIP_REMOVE, RELATIONSHIP_UPDATE
 from hubbub.protocol.resources.users import USER_UPDATE
 from hubbub.protocol.resources.voice_states import VOICE_SERVER_UPDATE, VOICE_STATE_UPDATE
+from hubbub.protocol.rpc_names import RpcEvent
 
 PRIVATE_CHANNEL_TYPES: Final = (ChannelType.DM, ChannelType.GROUP_DM)
 """Types of channels in which every message notifies the user."""
@@ -49,7 +50,7 @@ class EventForwarder:
         self._voice_states = dict(self._context.account.state.voice_states)
 
     def _on_user_update(self, payload: Any) -> None:
-        self._context.publish("CURRENT_USER_UPDATE", self._context.user_view)
+        self._context.publish(RpcEvent.CURRENT_USER_UPDATE, self._context.user_view)
 
     def _on_relationship_add(self, payload: Any) -> None:
         self._publish_relationship(payload["id"])
@@ -62,7 +63,7 @@ class EventForwarder:
             "user": views.user(user),
             "presence": {"status": "offline", "activity": None},
         }
-        self._context.publish("RELATIONSHIP_UPDATE", removed_view)
+        self._context.publish(RpcEvent.RELATIONSHIP_UPDATE, removed_view)
 
     def _on_presence_update(self, payload: Any) -> None:
         if not payload.get("guild_id"):
@@ -71,13 +72,15 @@ class EventForwarder:
     def _publish_relationship(self, user_id: str) -> None:
         relationship = self._context.account.state.relationships.get(user_id)
         if relationship is not None:
-            self._context.publish("RELATIONSHIP_UPDATE", views.relationship(self._context.account.state, relationship))
+            self._context.publish(
+                RpcEvent.RELATIONSHIP_UPDATE, views.relationship(self._context.account.state, relationship)
+            )
 
     def _on_guild_member_update(self, payload: Any) -> None:
         state = self._context.account.state
         if payload["user"]["id"] == state.user_id:
             view = views.member(state, payload["guild_id"])
-            self._context.publish("CURRENT_GUILD_MEMBER_UPDATE", view, subscribed_id=payload["guild_id"])
+            self._context.publish(RpcEvent.CURRENT_GUILD_MEMBER_UPDATE, view, subscribed_id=payload["guild_id"])
 
     def _on_oauth2_token_revoke(self, payload: Any) -> None:
         for connection in list(self._context.connections):
@@ -97,25 +100,25 @@ class EventForwarder:
             for (guild_id, user_id), voice_state in state.voice_states.items()
             if guild_id == payload["id"]
         }
-        self._context.publish("GUILD_CREATE", {"id": payload["id"], "name": payload.get("name", "")})
+        self._context.publish(RpcEvent.GUILD_CREATE, {"id": payload["id"], "name": payload.get("name", "")})
         self._on_guild_update(payload)
 
     def _on_guild_update(self, payload: Any) -> None:
         guild = self._context.account.state.guilds.get(payload["id"])
         if guild is not None:
             view = {"guild": views.guild(self._context.account.web_url, guild), "online": 0}
-            self._context.publish("GUILD_STATUS", view, subscribed_id=payload["id"])
+            self._context.publish(RpcEvent.GUILD_STATUS, view, subscribed_id=payload["id"])
 
     def _on_channel_create(self, payload: Any) -> None:
         view = {"id": payload["id"], "name": payload.get("name") or "", "type": payload["type"]}
-        self._context.publish("CHANNEL_CREATE", view)
+        self._context.publish(RpcEvent.CHANNEL_CREATE, view)
 
     # Voice
 
     def _on_voice_channel_select(self, channel: Any) -> None:
         channel = channel or {}
         self._context.publish(
-            "VOICE_CHANNEL_SELECT", {"channel_id": channel.get("id"), "guild_id": channel.get("guild_id")}
+            RpcEvent.VOICE_CHANNEL_SELECT, {"channel_id": channel.get("id"), "guild_id": channel.get("guild_id")}
         )
         self._hostname = None
         self.publish_connection_status("AWAITING_ENDPOINT" if channel else "DISCONNECTED")
@@ -135,7 +138,7 @@ class EventForwarder:
             "average_ping": 0,
             "last_ping": 0,
         }
-        self._context.publish("VOICE_CONNECTION_STATUS", status)
+        self._context.publish(RpcEvent.VOICE_CONNECTION_STATUS, status)
 
     def _on_voice_state_update(self, payload: Any) -> None:
         key = (str(payload.get("guild_id") or ""), payload["user_id"])
@@ -149,21 +152,25 @@ class EventForwarder:
             current_state is None or previous_state["channel_id"] != current_state["channel_id"]
         )
         if has_left and previous_state is not None:
-            self._publish_voice_state("VOICE_STATE_DELETE", previous_state)
+            self._publish_voice_state(RpcEvent.VOICE_STATE_DELETE, previous_state)
         if current_state is not None:
             self._publish_voice_state(
-                "VOICE_STATE_UPDATE" if previous_state is not None and not has_left else "VOICE_STATE_CREATE",
+                RpcEvent.VOICE_STATE_UPDATE
+                if previous_state is not None and not has_left
+                else RpcEvent.VOICE_STATE_CREATE,
                 current_state,
             )
 
-    def _publish_voice_state(self, event: str, voice_state: dict[str, Any]) -> None:
+    def _publish_voice_state(self, event: RpcEvent, voice_state: dict[str, Any]) -> None:
         view = views.voice_state(self._context.account.state, self._context.voice, voice_state)
         self._context.publish(event, view, subscribed_id=voice_state["channel_id"])
 
     # Messages
 
     def _on_message_create(self, payload: Any) -> None:
-        self._context.publish("MESSAGE_CREATE", self._message_payload(payload), subscribed_id=payload["channel_id"])
+        self._context.publish(
+            RpcEvent.MESSAGE_CREATE, self._message_payload(payload), subscribed_id=payload["channel_id"]
+        )
         if payload.get("author", {}).get("id") == self._context.account.state.user_id:
             return
         if payload.get("activity"):
@@ -172,12 +179,14 @@ class EventForwarder:
             self._publish_notification(payload)
 
     def _on_message_update(self, payload: Any) -> None:
-        self._context.publish("MESSAGE_UPDATE", self._message_payload(payload), subscribed_id=payload["channel_id"])
+        self._context.publish(
+            RpcEvent.MESSAGE_UPDATE, self._message_payload(payload), subscribed_id=payload["channel_id"]
+        )
 
     def _on_message_delete(self, payload: Any) -> None:
         self._context.invites.pop(payload["id"], None)
         view = {"channel_id": payload["channel_id"], "message": {"id": payload["id"]}}
-        self._context.publish("MESSAGE_DELETE", view, subscribed_id=payload["channel_id"])
+        self._context.publish(RpcEvent.MESSAGE_DELETE, view, subscribed_id=payload["channel_id"])
 
     def _message_payload(self, message: Any) -> dict[str, Any]:
         return {"channel_id": message["channel_id"], "message": views.message(self._context.account.state, message)}
@@ -201,7 +210,7 @@ class EventForwarder:
             "title": f"{author}{channel_name}",
             "body": message.get("content", ""),
         }
-        self._context.publish("NOTIFICATION_CREATE", view)
+        self._context.publish(RpcEvent.NOTIFICATION_CREATE, view)
 
     def _handle_activity_action(self, message: Any) -> None:
         """Store the activity invite or join request in a message, and publish it to the application's programs."""
@@ -233,19 +242,19 @@ class EventForwarder:
             }
         else:
             self._context.join_requests.add((application_id, sender["id"]))
-        event = "ACTIVITY_INVITE" if is_invite else "ACTIVITY_JOIN_REQUEST"
+        event = RpcEvent.ACTIVITY_INVITE if is_invite else RpcEvent.ACTIVITY_JOIN_REQUEST
         self._context.publish(event, view, application_id=application_id)
 
     # Entitlements
 
     def _on_entitlement_create(self, entitlement: Any) -> None:
         self._context.publish(
-            "ENTITLEMENT_CREATE", {"entitlement": entitlement}, application_id=entitlement.get("application_id")
+            RpcEvent.ENTITLEMENT_CREATE, {"entitlement": entitlement}, application_id=entitlement.get("application_id")
         )
 
     def _on_entitlement_delete(self, entitlement: Any) -> None:
         self._context.publish(
-            "ENTITLEMENT_DELETE", {"entitlement": entitlement}, application_id=entitlement.get("application_id")
+            RpcEvent.ENTITLEMENT_DELETE, {"entitlement": entitlement}, application_id=entitlement.get("application_id")
         )
 
 

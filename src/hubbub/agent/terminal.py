@@ -11,6 +11,7 @@ from hubbub.agent.context import AgentContext
 from hubbub.protocol.ids import ChannelId, MessageId
 from hubbub.protocol.resources.user_messages import GetActivityJoinSecret
 from hubbub.protocol.rpc import RpcError
+from hubbub.protocol.rpc_names import RpcEvent
 
 HELP: Final = """\
   games           list the connected games
@@ -77,7 +78,9 @@ class Terminal:
         if command == "games":
             linked_ids = await context.fetch_linked_game_ids()
             for connection in context.connections:
-                can_link = any(subscription.event == "AUTHORIZE_REQUEST" for subscription in connection.subscriptions)
+                can_link = any(
+                    subscription.event == RpcEvent.AUTHORIZE_REQUEST for subscription in connection.subscriptions
+                )
                 note = ", linked" if connection.application_id in linked_ids else ", can be linked" if can_link else ""
                 self.write_line(f"  {connection.application.name} ({connection.application_id}){note}")
         elif command == "link":

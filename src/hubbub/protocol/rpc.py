@@ -58,8 +58,6 @@ class CloseCode(IntEnum):
     INVALID_ENCODING = 4005
 
 
-READY_EVENT: Final = "READY"
-"""Name of the first local RPC event of a connection; the gateway has another event of this name."""
 INVALID_CLIENT_ID_MESSAGE: Final = "Invalid Client ID"
 """Message for an unknown client ID; pypresence compares the exact text (spec/rpc.md#4)."""
 

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from hubbub.protocol.rpc import RpcErrorCode
+from hubbub.protocol.rpc_names import RpcCommand, RpcEvent
 from hubbub.sdk.core import Core
 from hubbub.sdk.daemon_threads import run_in_daemon_thread
 from hubbub.sdk.drivers import Completion
@@ -118,13 +119,13 @@ class Authorization:
             self._core.logs.warning("Call set_application_id() before register_authorize_request_callback()")
         self._core.set_callback("authorize_request", callback)
         self._core.run_in_background(
-            lambda: self._rpc().subscribe("AUTHORIZE_REQUEST", lambda _: self._core.emit("authorize_request"))
+            lambda: self._rpc().subscribe(RpcEvent.AUTHORIZE_REQUEST, lambda _: self._core.emit("authorize_request"))
         )
 
     def remove_authorize_request_callback(self) -> None:
         """Remove the callback set by `register_authorize_request_callback`."""
         self._core.set_callback("authorize_request", None)
-        self._core.run_in_background(lambda: self._rpc().unsubscribe("AUTHORIZE_REQUEST"))
+        self._core.run_in_background(lambda: self._rpc().unsubscribe(RpcEvent.AUTHORIZE_REQUEST))
 
     # Implementation
 
@@ -195,7 +196,7 @@ class Authorization:
             rpc_args |= {"code_challenge": args.code_challenge.challenge, "code_challenge_method": "S256"}
         try:
             response = await connection.command(
-                "AUTHORIZE", {name: value for name, value in rpc_args.items() if value is not None}
+                RpcCommand.AUTHORIZE, {name: value for name, value in rpc_args.items() if value is not None}
             )
         except SdkError as error:
             if error.result.error_code == RpcErrorCode.OAUTH2_ERROR:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
+from hubbub.protocol.rpc_names import DeepLinkType, RpcCommand
 from hubbub.protocol.shared_enums import CloseCode
 from hubbub.sdk import resources
 from hubbub.sdk.arguments import Int32
@@ -196,7 +197,9 @@ class Connection:
         if current_user is None or current_user.is_provisional:
             return
         try:
-            await self._rpc().command("DEEP_LINK", {"type": "USER_SETTINGS", "params": {"section": "connected-games"}})
+            await self._rpc().command(
+                RpcCommand.DEEP_LINK, {"type": DeepLinkType.USER_SETTINGS, "params": {"section": "connected-games"}}
+            )
         except SdkError as error:
             if error.result.type is not ErrorType.NETWORK_ERROR:
                 raise

@@ -9,6 +9,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import ActivityFlags
 from hubbub.protocol.ids import ApplicationId, ChannelId, MessageId
+from hubbub.protocol.rpc_names import RpcCommand, RpcEvent
 from hubbub.protocol.shared_enums import ActivityActionType
 from hubbub.sdk import resources
 from hubbub.sdk.core import Core
@@ -96,7 +97,7 @@ class Invites:
     # Implementation
 
     def _subscribe_to_joins(self) -> None:
-        self._core.run_in_background(lambda: self._rpc().subscribe("ACTIVITY_JOIN", self._on_join))
+        self._core.run_in_background(lambda: self._rpc().subscribe(RpcEvent.ACTIVITY_JOIN, self._on_join))
 
     def _on_join(self, payload: Any) -> None:
         """Emit the payload of an ACTIVITY_JOIN event of the chat client; ignore an invalid payload."""
@@ -119,7 +120,7 @@ class Invites:
                 "content": content,
                 "pid": os.getpid(),
             }
-            await self._rpc().command("ACTIVITY_INVITE_USER", args)
+            await self._rpc().command(RpcCommand.ACTIVITY_INVITE_USER, args)
             return
         activity = self._presence.activity
         if activity is None or not activity.joinable or activity.party is None:

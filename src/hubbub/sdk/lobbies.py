@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from hubbub.protocol.ids import ChannelId
+from hubbub.protocol.rpc_names import DeepLinkType, RpcCommand
 from hubbub.sdk import resources
 from hubbub.sdk.core import Core, OneShotCallback
 from hubbub.sdk.daemon_threads import run_in_daemon_thread
@@ -235,7 +236,7 @@ class Lobbies:
         code = invite.code
         url = f"{self._core.web_base}/invite/{code}"
         try:
-            await self._rpc().command("DEEP_LINK", {"type": "INVITE", "params": {"code": code}})
+            await self._rpc().command(RpcCommand.DEEP_LINK, {"type": DeepLinkType.INVITE, "params": {"code": code}})
         except SdkError:
             # Without a browser the game can show the URL itself.
             with contextlib.suppress(OSError):

@@ -9,6 +9,7 @@ import msgspec
 
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.ids import Snowflake
+from hubbub.protocol.rpc_names import RpcCommand
 from hubbub.sdk import resources
 from hubbub.sdk.arguments import Int32
 from hubbub.sdk.cache import HISTORY_MESSAGES_MAX, CachedMessage, MessageHistory
@@ -304,7 +305,7 @@ class Messages:
             message = self._core.cache.find_message(message_id)
             channel_id = message.channel_id if message is not None else 0
         args = {"channel_id": str(channel_id), "message_id": str(message_id)}
-        await self._rpc().command("OPEN_MESSAGE", args)
+        await self._rpc().command(RpcCommand.OPEN_MESSAGE, args)
 
 
 def _newest_first(message: "AnyMessage") -> int:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from hubbub.protocol.activity_limits import PRESENCE_UPDATE_WINDOW_SECONDS, PRESENCE_UPDATES_MAX
+from hubbub.protocol.rpc_names import RpcCommand
 from hubbub.protocol.shared_enums import GatewayOpcode
 from hubbub.sdk import resources
 from hubbub.sdk.activities import Activity, to_wire, validation_errors
@@ -172,7 +173,7 @@ class Presence:
         )
         client_id = self._core.application_id
         await self._rpc().command(
-            "SET_ACTIVITY", {"pid": os.getpid(), "activity": activity_payload}, client_id=client_id
+            RpcCommand.SET_ACTIVITY, {"pid": os.getpid(), "activity": activity_payload}, client_id=client_id
         )
         self._shown_application_id = client_id
         if self._core.status in SESSION_STATUSES:
@@ -194,7 +195,7 @@ class Presence:
         self._is_shown_locally = False
         with contextlib.suppress(SdkError):
             args = {"pid": os.getpid(), "activity": None}
-            await self._rpc().command("SET_ACTIVITY", args, client_id=self._shown_application_id)
+            await self._rpc().command(RpcCommand.SET_ACTIVITY, args, client_id=self._shown_application_id)
 
     async def _set_online_status(self, status: StatusType) -> None:
         if status not in WIRE_STATUSES:

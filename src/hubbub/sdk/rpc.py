@@ -16,6 +16,7 @@ import msgspec
 
 from hubbub.protocol import rpc
 from hubbub.protocol.rpc import Opcode, RpcErrorCode
+from hubbub.protocol.rpc_names import RpcCommand, RpcEvent
 from hubbub.sdk.core import Core
 from hubbub.sdk.enums import ErrorType
 from hubbub.sdk.results import sdk_error
@@ -61,7 +62,7 @@ class RpcClient:
         await connection.connect()
         return connection
 
-    async def command(self, cmd: str, args: Any = None, *, client_id: int = 0) -> Any:
+    async def command(self, cmd: RpcCommand, args: Any = None, *, client_id: int = 0) -> Any:
         """Send a command and return the data of its response.
 
         `args` are the arguments, or None for a command without arguments. `client_id` is the application whose
@@ -69,22 +70,22 @@ class RpcClient:
         NETWORK_ERROR if no chat client runs."""
         return await (await self.connect(client_id)).command(cmd, args)
 
-    async def subscribe(self, event: str, callback: Callable[[Any], None]) -> None:
+    async def subscribe(self, event: RpcEvent, callback: Callable[[Any], None]) -> None:
         """Subscribe to an event, and again after every reconnect; `callback` receives the data of each event."""
         self._event_callbacks[event] = callback
         if self._subscription_task is None or self._subscription_task.done():
             self._subscription_task = asyncio.create_task(self._stay_subscribed())
             self._core.tasks.add(self._subscription_task)
         elif self._subscribed_connection is not None and self._subscribed_connection.is_open:
-            await self._subscribed_connection.command("SUBSCRIBE", None, event)
+            await self._subscribed_connection.command(RpcCommand.SUBSCRIBE, None, event)
 
-    async def unsubscribe(self, event: str) -> None:
+    async def unsubscribe(self, event: RpcEvent) -> None:
         """Cancel the subscription to an event."""
         if self._event_callbacks.pop(event, None) is None:
             return
         if self._subscribed_connection is not None and self._subscribed_connection.is_open:
             try:
-                await self._subscribed_connection.command("UNSUBSCRIBE", None, event)
+                await self._subscribed_connection.command(RpcCommand.UNSUBSCRIBE, None, event)
             except Exception as error:
                 self._core.logs.info(f"The chat client did not confirm the end of a subscription: {error}")
         if not self._event_callbacks and self._subscription_task is not None:
@@ -97,7 +98,7 @@ class RpcClient:
             try:
                 connection = self._subscribed_connection = await self.connect()
                 for event in list(self._event_callbacks):
-                    await connection.command("SUBSCRIBE", None, event)
+                    await connection.command(RpcCommand.SUBSCRIBE, None, event)
             except Exception as error:
                 self._core.logs.verbose(f"Could not subscribe at the chat client: {error}")
                 await asyncio.sleep(self.reconnect_seconds)
@@ -174,7 +175,7 @@ class RpcConnection:
             except (OSError, EOFError, TimeoutError) as error:
                 writer.close()
                 raise sdk_error(ErrorType.NETWORK_ERROR, f"The chat client did not respond: {error}") from None
-            if opcode == Opcode.CLOSE or payload.get("evt") != rpc.READY_EVENT:
+            if opcode == Opcode.CLOSE or payload.get("evt") != RpcEvent.READY:
                 writer.close()
                 error_data = payload.get("data") or payload
                 raise sdk_error(
@@ -221,7 +222,7 @@ class RpcConnection:
         if response is not None:
             if response.done():
                 return
-            if event == "ERROR":
+            if event == RpcEvent.ERROR:
                 error_data = data if isinstance(data, dict) else {}
                 response.set_exception(
                     sdk_error(

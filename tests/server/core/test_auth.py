@@ -10,7 +10,7 @@ from hubbub.server.core.auth import Authenticator
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.sqlite import SqliteDatabase
-from hubbub.server.identity.applications.access import find_token_application
+from hubbub.server.identity.applications.interface.access import find_token_application
 
 
 class TokenStore:

@@ -6,7 +6,7 @@ from typing import Any
 
 from hubbub.protocol.ids import UserId
 from hubbub.server.identity import accounts
-from hubbub.server.identity.accounts import totp
+from hubbub.server.identity.accounts.credentials import totp
 from tests.world import Actor, ApiResponse, World
 
 PASSWORD = "correct horse battery"

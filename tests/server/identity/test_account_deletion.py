@@ -4,7 +4,7 @@ from typing import Any
 
 from hubbub.protocol.enums import CloseCode
 from hubbub.server.identity import connections
-from hubbub.server.identity.accounts import totp
+from hubbub.server.identity.accounts.credentials import totp
 from tests.oauth import create_application
 from tests.server.identity.accounts import PASSWORD, delete_account, register_user
 from tests.world import Actor, World

@@ -8,7 +8,7 @@ import pytest
 
 from hubbub.protocol.enums import CloseCode
 from hubbub.protocol.resources import accounts as wire
-from hubbub.server.identity.accounts import totp
+from hubbub.server.identity.accounts.credentials import totp
 from tests.server.identity.accounts import (
     PASSWORD,
     create_user_with_password,

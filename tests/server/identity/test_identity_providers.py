@@ -8,7 +8,7 @@ import pytest
 
 from hubbub.protocol import changes
 from hubbub.server.core import outbound_cache, outbound_http
-from hubbub.server.identity.identity_providers.issuers import IssuerValidation, find_issuer_problem
+from hubbub.server.identity.identity_providers.tokens.issuers import IssuerValidation, find_issuer_problem
 from tests.demo_rehearsal import DemoRehearsal
 from tests.issuer import Issuer, configuration_path, configure_issuer, request_token, request_unmerge
 from tests.oauth import assert_oauth2_error, create_pkce_pair

@@ -15,8 +15,8 @@ from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config
 from hubbub.server.core.payments import Charge, PaymentDeclined
-from hubbub.server.play.subscriptions import ledger
 from hubbub.server.play.subscriptions.actions import RENEWAL_JOB
+from hubbub.server.play.subscriptions.payments import ledger
 from tests.fixtures.validator import ResponseMonitor
 from tests.pages import Browser
 from tests.server.identity.accounts import delete_account, register_user

@@ -9,7 +9,7 @@ import pytest
 from hubbub.protocol import changes
 from hubbub.protocol.enums import EntitlementType, SkuType, SubscriptionStatus
 from hubbub.protocol.flags import SkuFlags
-from hubbub.server.play.subscriptions.periods import anchor_day, next_month
+from hubbub.server.play.subscriptions.payments.periods import anchor_day, next_month
 from tests.receiver import Receiver, subscribe_to_events
 from tests.server.play.application_owners import DAY_MS, sign_in_owner
 from tests.server.play.purchases import (

@@ -9,8 +9,8 @@ import pytest
 from hubbub.protocol.enums import AutoModerationKeywordPresetType
 from hubbub.protocol.resources.auto_moderation import KEYWORD_LENGTH_MAX
 from hubbub.server.core.config import AutoModerationConfig
-from hubbub.server.talk.auto_moderation import keyword_matcher, presets
-from hubbub.server.talk.auto_moderation.keyword_matcher import (
+from hubbub.server.talk.auto_moderation.triggers import keyword_matcher, presets
+from hubbub.server.talk.auto_moderation.triggers.keyword_matcher import (
     PATTERN_CPU_SECONDS_MAX,
     WINDOW_LENGTH,
     Hit,

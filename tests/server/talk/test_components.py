@@ -14,7 +14,7 @@ from hubbub.protocol.enums import ButtonStyle, ComponentType, TextInputStyle
 from hubbub.protocol.flags import MessageFlags
 from hubbub.server.core.call import Call
 from hubbub.server.talk import messages
-from hubbub.server.talk.messages.content import components
+from hubbub.server.talk.messages.content.rich_content import components
 from hubbub.server.transports.cdn import default_avatar
 from tests.world import NOW_MS, ApiResponse, World
 

@@ -25,7 +25,8 @@ from hubbub.server.core.jobs import Job
 from hubbub.server.core.postgres import PostgresDatabase
 from hubbub.server.places.standing import access
 from hubbub.server.talk import messages
-from hubbub.server.talk.messages import actions, jobs, rules
+from hubbub.server.talk.messages import actions, rules
+from hubbub.server.talk.messages.files import jobs
 from tests.world import NOW_MS, Actor, Guild, World
 
 INTENTS_WITHOUT_CONTENT = Intents.GUILDS | Intents.GUILD_MESSAGES | Intents.DIRECT_MESSAGES

@@ -24,8 +24,9 @@ from hubbub.protocol.resources import webhooks as wire
 from hubbub.protocol.resources.github import GITHUB_EVENTS
 from hubbub.server.core import rate_limits
 from hubbub.server.core.config import Config
-from hubbub.server.talk.webhooks import actions, store, tokens
-from hubbub.server.talk.webhooks.formats import github, slack
+from hubbub.server.talk.webhooks import store, tokens
+from hubbub.server.talk.webhooks.execution import github, slack
+from hubbub.server.talk.webhooks.followers import copies
 from hubbub.server.talk.webhooks.store import WebhookRow
 from hubbub.server.transports.cdn import default_avatar
 from tests.world import Actor, ApiResponse, Guild, World, small_config
@@ -1250,14 +1251,14 @@ async def test_a_crosspost_is_copied_updated_and_marked_as_deleted(world: World)
     (await source.owner.delete(path)).ok()
     await world.run_due_jobs()
     deleted_event = await session.next("MESSAGE_UPDATE", lambda event: event["id"] == copy["id"])
-    assert deleted_event["content"] == actions.DELETED_CONTENT
+    assert deleted_event["content"] == copies.DELETED_CONTENT
     assert deleted_event["flags"] == MessageFlags.IS_CROSSPOST | MessageFlags.SOURCE_MESSAGE_DELETED
     remaining = await world.write(lambda call: store.list_crossposts(call.tx, channel, int(message["id"]), 0, 10))
     assert remaining == []
 
 
 async def test_crossposts_are_delivered_in_batches(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(actions, "BATCH_SIZE", 2)
+    monkeypatch.setattr(copies, "BATCH_SIZE", 2)
     source, channel = await create_announcement_guild(world)
     target_channel_ids = [await source.channel(f"target{number}") for number in range(5)]
     for target in target_channel_ids:
@@ -1282,7 +1283,7 @@ async def test_crossposts_are_delivered_in_batches(world: World, monkeypatch: py
     assert {
         (await source.owner.get(f"/channels/{target}/messages?limit=1")).ok()[0]["content"]
         for target in target_channel_ids[1:]
-    } == {actions.DELETED_CONTENT}
+    } == {copies.DELETED_CONTENT}
 
 
 async def test_a_poll_is_not_crossposted(world: World) -> None:

@@ -16,7 +16,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.config import Config
 from hubbub.server.identity import accounts
 from hubbub.server.places.voice_states import calls, voice_server
-from hubbub.server.places.voice_states.calls import CallKind
+from hubbub.server.places.voice_states.connections.calls import CallKind
 from tests.game import Game, Player, create_game
 from tests.server.voice.caller import (
     abort_connection,

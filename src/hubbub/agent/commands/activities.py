@@ -21,6 +21,7 @@ from hubbub.protocol.resources.user_messages import (
     SendUserMessage,
 )
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
+from hubbub.protocol.rpc_names import RpcCommand
 
 INVITE_CONTENT_MAX: Final = 1024
 PROCESS_ID_CHECK: Final = number(0, (1 << 31) - 1)
@@ -28,7 +29,7 @@ ATTEMPT_DELAYS_SECONDS: Final = (0.0, 0.1, 0.2, 0.4, 0.8)
 """Delays in seconds before the attempts to send an invite; the platform may not have processed the activity yet."""
 
 
-@handles_command("SET_ACTIVITY")
+@handles_command(RpcCommand.SET_ACTIVITY)
 async def set_activity(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any] | None:
     """Set the activity of a process; without an activity in the arguments, remove it."""
     args = parse_arguments(request.args, {"pid": PROCESS_ID_CHECK})
@@ -48,7 +49,7 @@ async def set_activity(context: AgentContext, connection: ProgramConnection, req
     return activity
 
 
-@handles_command("ACTIVITY_INVITE_USER")
+@handles_command(RpcCommand.ACTIVITY_INVITE_USER)
 async def activity_invite_user(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
     """Invite a user to the activity of a process of this application."""
     # The SDK sends an empty content for an invite without text, which counts as absent.
@@ -63,7 +64,7 @@ async def activity_invite_user(context: AgentContext, connection: ProgramConnect
     await _send_invite(context, connection, args["user_id"], args.get("pid"), args.get("content", ""))
 
 
-@handles_command("SEND_ACTIVITY_JOIN_INVITE")
+@handles_command(RpcCommand.SEND_ACTIVITY_JOIN_INVITE)
 async def send_activity_join_invite(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
     """Accept a user's join request by sending an invite."""
     args = parse_arguments(request.args, {"user_id": snowflake, "pid": PROCESS_ID_CHECK}, "user_id")
@@ -72,7 +73,7 @@ async def send_activity_join_invite(context: AgentContext, connection: ProgramCo
     context.join_requests.discard((connection.application_id, args["user_id"]))
 
 
-@handles_command("CLOSE_ACTIVITY_REQUEST", "CLOSE_ACTIVITY_JOIN_REQUEST")
+@handles_command(RpcCommand.CLOSE_ACTIVITY_REQUEST, RpcCommand.CLOSE_ACTIVITY_JOIN_REQUEST)
 async def close_activity_request(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
     """Dismiss a user's join request without a response."""
     args = parse_arguments(request.args, {"user_id": snowflake}, "user_id")
@@ -80,7 +81,7 @@ async def close_activity_request(context: AgentContext, connection: ProgramConne
     context.join_requests.discard((connection.application_id, args["user_id"]))
 
 
-@handles_command("ACCEPT_ACTIVITY_INVITE")
+@handles_command(RpcCommand.ACCEPT_ACTIVITY_INVITE)
 async def accept_activity_invite(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
     """Accept an invite, and send the join secret to the programs of its application, launching one if needed."""
     args = parse_arguments(

@@ -21,6 +21,7 @@ from hubbub.protocol.resources.oauth2 import (
     CurrentAuthorization,
 )
 from hubbub.protocol.rpc import CloseCode, Request, RpcError, RpcErrorCode
+from hubbub.protocol.rpc_names import RpcCommand
 from hubbub.protocol.rpc_scopes import PseudoScope
 from hubbub.protocol.scopes import expand_scopes
 from hubbub.protocol.shared_enums import ApplicationIntegrationType
@@ -83,7 +84,7 @@ def _to_oauth2_error(error: ApiError) -> RpcError:
     return oauth2_error(error_code if isinstance(error_code, str) else str(error))
 
 
-@handles_command("AUTHORIZE")
+@handles_command(RpcCommand.AUTHORIZE)
 async def authorize(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, str]:
     """Ask the user for consent and return an authorization code for the program's backend."""
     args = parse_arguments(request.args, _AUTHORIZE_CHECKS, "client_id")
@@ -135,7 +136,7 @@ def _consent_request(context: AgentContext, preview: AuthorizationPreview, query
     )
 
 
-@handles_command("AUTHENTICATE")
+@handles_command(RpcCommand.AUTHENTICATE)
 async def authenticate(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
     """Authenticate a program by an access token that its application has for the signed-in user."""
     token = parse_arguments(request.args, {"access_token": text(1, TEXT_MAX)}, "access_token")["access_token"]

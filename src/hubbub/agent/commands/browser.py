@@ -12,6 +12,7 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources.invites import INVITE_RESOLVE
 from hubbub.protocol.resources.templates import GET_GUILD_TEMPLATE
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
+from hubbub.protocol.rpc_names import DeepLinkType, RpcCommand
 
 _CODE_CHECK: Final = text(1, 128)
 _DEEP_LINK_PARAMS_CHECK: Final = fields(
@@ -27,22 +28,22 @@ def _quoted_parameter(params: dict[str, Any], name: str) -> str:
     return quote(str(params[name]), safe="")
 
 
-@handles_command("DEEP_LINK")
+@handles_command(RpcCommand.DEEP_LINK)
 async def deep_link(context: AgentContext, connection: ProgramConnection, request: Request) -> bool:
     """Open the page of the platform that `type` and `params` name."""
     args = parse_arguments(request.args, {"type": text(1, 64), "params": _DEEP_LINK_PARAMS_CHECK}, "type")
     params, page_type = args.get("params", {}), args["type"]
-    if page_type == "USER_SETTINGS":
+    if page_type == DeepLinkType.USER_SETTINGS:
         shows_apps = params.get("section") in ("connected-games", "authorized-apps")
         path = "/settings/apps" if shows_apps else "/settings/account"
-    elif page_type in ("INVITE", "INVITE_BROWSER"):
+    elif page_type in (DeepLinkType.INVITE, DeepLinkType.INVITE_BROWSER):
         path = f"/invite/{_quoted_parameter(params, 'code')}"
-    elif page_type == "CHANNEL":
+    elif page_type == DeepLinkType.CHANNEL:
         path = _channel_path(params.get("guildId"), _quoted_parameter(params, "channelId"))
-    elif page_type in ("APP_DIRECTORY", "STORE"):
+    elif page_type in (DeepLinkType.APP_DIRECTORY, DeepLinkType.STORE):
         path = f"/application-directory/{connection.application_id}/store"
         path += f"/{params['skuId']}" if "skuId" in params else ""
-    elif page_type == "ACTIVATE_DEVICE":
+    elif page_type == DeepLinkType.ACTIVATE_DEVICE:
         path = "/activate"
     else:
         raise RpcError(
@@ -57,7 +58,7 @@ def _channel_path(guild_id: str | None, channel_id: str, message_id: str | None 
     return path if message_id is None else f"{path}/{message_id}"
 
 
-@handles_command("OPEN_MESSAGE")
+@handles_command(RpcCommand.OPEN_MESSAGE)
 async def open_message(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
     """Open a message in its channel; raise RpcError INVALID_CHANNEL if the user cannot see the channel."""
     args = parse_arguments(
@@ -72,7 +73,7 @@ async def open_message(context: AgentContext, connection: ProgramConnection, req
     await context.open_page(_channel_path(channel.get("guild_id"), channel["id"], args["message_id"]))
 
 
-@handles_command("SELECT_TEXT_CHANNEL")
+@handles_command(RpcCommand.SELECT_TEXT_CHANNEL)
 async def select_text_channel(
     context: AgentContext, connection: ProgramConnection, request: Request
 ) -> dict[str, Any] | None:
@@ -91,7 +92,7 @@ async def select_text_channel(
 # Commands sent by the platform's web pages
 
 
-@handles_command("INVITE_BROWSER")
+@handles_command(RpcCommand.INVITE_BROWSER)
 async def invite_browser(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
     """Open the page of an invite and return the invite."""
     code = parse_arguments(request.args, {"code": _CODE_CHECK}, "code")["code"]
@@ -103,7 +104,7 @@ async def invite_browser(context: AgentContext, connection: ProgramConnection, r
     return {"invite": invite, "code": invite["code"]}
 
 
-@handles_command("GUILD_TEMPLATE_BROWSER")
+@handles_command(RpcCommand.GUILD_TEMPLATE_BROWSER)
 async def guild_template_browser(
     context: AgentContext, connection: ProgramConnection, request: Request
 ) -> dict[str, Any]:
@@ -117,14 +118,14 @@ async def guild_template_browser(
     return {"guildTemplate": template, "code": template["code"]}
 
 
-@handles_command("GIFT_CODE_BROWSER")
+@handles_command(RpcCommand.GIFT_CODE_BROWSER)
 async def gift_code_browser(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
     """Reject a gift code, because the platform has no gifts."""
     parse_arguments(request.args, {"code": _CODE_CHECK}, "code")
     raise RpcError(RpcErrorCode.INVALID_GIFT_CODE, "Invalid gift code")
 
 
-@handles_command("CONNECTIONS_CALLBACK")
+@handles_command(RpcCommand.CONNECTIONS_CALLBACK)
 async def connections_callback(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
     """Reject the callback of an external account, because such accounts are connected on the platform's own pages."""
     parse_arguments(request.args, {"providerType": text(1, 64), "code": text(1, 2048)}, "providerType")
@@ -135,23 +136,23 @@ async def connections_callback(context: AgentContext, connection: ProgramConnect
 
 
 @handles_command(
-    "OVERLAY",
-    "SET_OVERLAY_LOCKED",
-    "OPEN_OVERLAY_ACTIVITY_INVITE",
-    "OPEN_OVERLAY_GUILD_INVITE",
-    "OPEN_OVERLAY_VOICE_SETTINGS",
-    "TOGGLE_VIDEO",
-    "TOGGLE_SCREENSHARE",
-    "INITIATE_IMAGE_UPLOAD",
-    "GET_ENTITLEMENT_TICKET",
-    "GET_APPLICATION_TICKET",
+    RpcCommand.OVERLAY,
+    RpcCommand.SET_OVERLAY_LOCKED,
+    RpcCommand.OPEN_OVERLAY_ACTIVITY_INVITE,
+    RpcCommand.OPEN_OVERLAY_GUILD_INVITE,
+    RpcCommand.OPEN_OVERLAY_VOICE_SETTINGS,
+    RpcCommand.TOGGLE_VIDEO,
+    RpcCommand.TOGGLE_SCREENSHARE,
+    RpcCommand.INITIATE_IMAGE_UPLOAD,
+    RpcCommand.GET_ENTITLEMENT_TICKET,
+    RpcCommand.GET_APPLICATION_TICKET,
 )
 async def reject_unsupported(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
     """Reject a command that the agent does not support."""
     raise RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, f"This agent does not support {request.cmd}")
 
 
-@handles_command("OPEN_INVITE_DIALOG")
+@handles_command(RpcCommand.OPEN_INVITE_DIALOG)
 async def open_invite_dialog(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
     """Reject the invite dialog, which is available only to activities embedded in a channel."""
     raise RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, "This program is not embedded in a channel")

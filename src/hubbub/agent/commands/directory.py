@@ -26,6 +26,7 @@ from hubbub.protocol.resources.invites import (
 from hubbub.protocol.resources.messages import LIST_MESSAGES, ListMessages
 from hubbub.protocol.resources.users import GET_USER
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
+from hubbub.protocol.rpc_names import RpcCommand
 from hubbub.sdk.daemon_threads import new_session
 
 WAIT_SECONDS_MAX: Final = 60
@@ -42,14 +43,14 @@ INVALID_CHANNEL: Final = (RpcErrorCode.INVALID_CHANNEL, "Invalid channel id")
 INVALID_USER: Final = (RpcErrorCode.INVALID_USER, "Invalid user id")
 
 
-@handles_command("GET_GUILDS")
+@handles_command(RpcCommand.GET_GUILDS)
 async def get_guilds(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
     """List the user's guilds."""
     account = context.account
     return {"guilds": [views.guild(account.web_url, guild) for guild in account.state.guilds.values()]}
 
 
-@handles_command("GET_GUILD")
+@handles_command(RpcCommand.GET_GUILD)
 async def get_guild(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
     """Get a guild, waiting up to `timeout` seconds if it is still loading."""
     args = parse_arguments(
@@ -67,7 +68,7 @@ async def get_guild(context: AgentContext, connection: ProgramConnection, reques
     return views.guild(context.account.web_url, guild) | {"members": []}
 
 
-@handles_command("GET_CHANNELS")
+@handles_command(RpcCommand.GET_CHANNELS)
 async def get_channels(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
     """List the channels of a guild."""
     guild_id = parse_arguments(request.args, {"guild_id": snowflake}, "guild_id")["guild_id"]
@@ -109,14 +110,14 @@ async def build_channel_view(
     return views.channel(context.account.state, context.voice, channel, messages)
 
 
-@handles_command("GET_CHANNEL")
+@handles_command(RpcCommand.GET_CHANNEL)
 async def get_channel(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
     """Get a channel, with its newest messages if the program may read them."""
     channel_id = parse_arguments(request.args, {"channel_id": snowflake}, "channel_id")["channel_id"]
     return await build_channel_view(context, connection, require_channel(context, connection, channel_id))
 
 
-@handles_command("GET_CHANNEL_PERMISSIONS")
+@handles_command(RpcCommand.GET_CHANNEL_PERMISSIONS)
 async def get_channel_permissions(
     context: AgentContext, connection: ProgramConnection, request: Request
 ) -> dict[str, str]:
@@ -152,7 +153,7 @@ def compute_permissions(guild: dict[str, Any], channel: dict[str, Any], member: 
     return thread_permissions(permissions) if channel["type"] in THREAD_TYPES else permissions
 
 
-@handles_command("CREATE_CHANNEL_INVITE")
+@handles_command(RpcCommand.CREATE_CHANNEL_INVITE)
 async def create_channel_invite(context: AgentContext, connection: ProgramConnection, request: Request) -> Any:
     """Create an invite to a channel as the user."""
     args = parse_arguments(
@@ -175,7 +176,7 @@ async def create_channel_invite(context: AgentContext, connection: ProgramConnec
         raise RpcError(code, str(error)) from None
 
 
-@handles_command("GET_USER")
+@handles_command(RpcCommand.GET_USER)
 async def get_user(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
     """Get a user from the cached state or from the platform."""
     return views.user(await require_user(context, parse_arguments(request.args, {"id": snowflake}, "id")["id"]))
@@ -193,14 +194,14 @@ async def require_user(context: AgentContext, user_id: str) -> dict[str, Any]:
     return user
 
 
-@handles_command("GET_RELATIONSHIPS")
+@handles_command(RpcCommand.GET_RELATIONSHIPS)
 async def get_relationships(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
     """List the user's relationships."""
     state = context.account.state
     return {"relationships": [views.relationship(state, relationship) for relationship in state.relationships.values()]}
 
 
-@handles_command("GET_IMAGE")
+@handles_command(RpcCommand.GET_IMAGE)
 async def get_image(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, str]:
     """Get the avatar image of a user as a data URI. `format` and `size` do not apply to a default avatar."""
     args = parse_arguments(

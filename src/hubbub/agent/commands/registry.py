@@ -6,6 +6,7 @@ from typing import Any, Final
 from hubbub.agent.connections import ProgramConnection
 from hubbub.agent.context import AgentContext
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
+from hubbub.protocol.rpc_names import RpcCommand
 from hubbub.protocol.rpc_scopes import COMMAND_SCOPES
 
 Handler = Callable[[AgentContext, ProgramConnection, Request], Awaitable[Any]]
@@ -15,7 +16,7 @@ HANDLERS: Final[dict[str, Handler]] = {}
 """Handlers by the name of the command."""
 
 
-def handles_command(*names: str) -> Callable[[Handler], Handler]:
+def handles_command(*names: RpcCommand) -> Callable[[Handler], Handler]:
     """Register a function as the handler of one or more commands."""
 
     def register(handler: Handler) -> Handler:

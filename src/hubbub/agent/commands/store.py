@@ -11,6 +11,7 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources.entitlements import GET_CURRENT_USER_APPLICATION_ENTITLEMENTS, GetMyEntitlements
 from hubbub.protocol.resources.skus import GET_STORE
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
+from hubbub.protocol.rpc_names import RpcCommand
 
 PURCHASE_TIMEOUT_SECONDS: Final = 300.0
 PURCHASE_POLL_INTERVAL_SECONDS: Final = 2.0
@@ -38,21 +39,21 @@ async def _fetch_entitlements(context: AgentContext, connection: ProgramConnecti
     return entitlements
 
 
-@handles_command("GET_SKUS", "GET_SKUS_EMBEDDED")
+@handles_command(RpcCommand.GET_SKUS, RpcCommand.GET_SKUS_EMBEDDED)
 async def get_skus(context: AgentContext, connection: ProgramConnection, request: Request) -> Any:
     """List the SKUs of the application; embedded activities expect them in a named field."""
     skus = await _fetch_skus(context, connection)
     return {"skus": skus} if request.cmd.endswith("_EMBEDDED") else skus
 
 
-@handles_command("GET_ENTITLEMENTS", "GET_ENTITLEMENTS_EMBEDDED")
+@handles_command(RpcCommand.GET_ENTITLEMENTS, RpcCommand.GET_ENTITLEMENTS_EMBEDDED)
 async def get_entitlements(context: AgentContext, connection: ProgramConnection, request: Request) -> Any:
     """List the user's entitlements for the application; embedded activities expect them in a named field."""
     entitlements = await _fetch_entitlements(context, connection)
     return {"entitlements": entitlements} if request.cmd.endswith("_EMBEDDED") else entitlements
 
 
-@handles_command("START_PURCHASE")
+@handles_command(RpcCommand.START_PURCHASE)
 async def start_purchase(
     context: AgentContext, connection: ProgramConnection, request: Request
 ) -> list[dict[str, Any]]:
@@ -77,7 +78,7 @@ async def start_purchase(
         raise RpcError(RpcErrorCode.PURCHASE_CANCELLED, "The purchase was not completed") from None
 
 
-@handles_command("VALIDATE_APPLICATION")
+@handles_command(RpcCommand.VALIDATE_APPLICATION)
 async def validate_application(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
     """Check that the application exists. Applications are not sold, so every user may run them."""
     await _fetch_skus(context, connection)

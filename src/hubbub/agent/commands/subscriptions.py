@@ -10,9 +10,10 @@ from hubbub.agent.validation import parse_arguments, snowflake
 from hubbub.protocol import rpc_scopes
 from hubbub.protocol.enums import Scope
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
+from hubbub.protocol.rpc_names import RpcCommand, RpcEvent
 
-MESSAGE_EVENTS: Final = ("MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE")
-LOBBY_EVENTS: Final = ("SPEAKING_START", "SPEAKING_STOP")
+MESSAGE_EVENTS: Final = (RpcEvent.MESSAGE_CREATE, RpcEvent.MESSAGE_UPDATE, RpcEvent.MESSAGE_DELETE)
+LOBBY_EVENTS: Final = (RpcEvent.SPEAKING_START, RpcEvent.SPEAKING_STOP)
 """Events for which a program subscribes to a channel or to a lobby."""
 
 
@@ -33,7 +34,7 @@ def _names_lobby(request: Request) -> bool:
     return request.evt in LOBBY_EVENTS and (request.args or {}).get("lobby_id") is not None
 
 
-@handles_command("SUBSCRIBE")
+@handles_command(RpcCommand.SUBSCRIBE)
 async def subscribe(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
     """Subscribe to an event; a repeated subscription has no effect."""
     subscription = _parse_subscription(request)
@@ -60,12 +61,12 @@ async def subscribe(context: AgentContext, connection: ProgramConnection, reques
             is_own_channel = channel.get("application_id") == connection.application_id
             require_allowed(is_own_channel or Scope.MESSAGES_READ.value in connection.scopes)
     connection.subscriptions.add(subscription)
-    if subscription.event == "ACTIVITY_JOIN":
+    if subscription.event == RpcEvent.ACTIVITY_JOIN:
         context.launcher.on_subscribed(connection.application_id)
     return {"evt": subscription.event}
 
 
-@handles_command("UNSUBSCRIBE")
+@handles_command(RpcCommand.UNSUBSCRIBE)
 async def unsubscribe(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
     """Remove a subscription to an event, if it exists."""
     subscription = _parse_subscription(request)

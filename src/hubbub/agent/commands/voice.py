@@ -13,6 +13,7 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.ids import GuildId, SoundId
 from hubbub.protocol.resources.soundboard import GET_SOUNDBOARD_DEFAULT_SOUNDS, SEND_SOUNDBOARD_SOUND, SendSound
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
+from hubbub.protocol.rpc_names import RpcCommand
 
 SELECT_TIMEOUT_SECONDS: Final = 10.0
 DEVICES_MAX: Final = 100
@@ -34,14 +35,14 @@ _DEVICE_CHECK: Final = fields(
 )
 
 
-@handles_command("GET_VOICE_SETTINGS")
+@handles_command(RpcCommand.GET_VOICE_SETTINGS)
 async def get_voice_settings(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
     """Get the user's voice settings, including the changes of the program that controls them."""
     await context.refresh_devices()
     return context.voice.get_settings()
 
 
-@handles_command("SET_VOICE_SETTINGS", "SET_VOICE_SETTINGS_2")
+@handles_command(RpcCommand.SET_VOICE_SETTINGS, RpcCommand.SET_VOICE_SETTINGS_2)
 async def set_voice_settings(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
     """Update the user's voice settings, which are reset when the program disconnects, and return all of them."""
     settings = parse_arguments(request.args, SETTINGS_CHECKS)
@@ -54,7 +55,7 @@ async def set_voice_settings(context: AgentContext, connection: ProgramConnectio
     return context.voice.get_settings()
 
 
-@handles_command("SET_USER_VOICE_SETTINGS", "SET_USER_VOICE_SETTINGS_2")
+@handles_command(RpcCommand.SET_USER_VOICE_SETTINGS, RpcCommand.SET_USER_VOICE_SETTINGS_2)
 async def set_user_voice_settings(
     context: AgentContext, connection: ProgramConnection, request: Request
 ) -> dict[str, Any]:
@@ -73,14 +74,14 @@ async def set_user_voice_settings(
     return {"user_id": user_id} | context.voice.get_user_settings(user_id)
 
 
-@handles_command("PUSH_TO_TALK")
+@handles_command(RpcCommand.PUSH_TO_TALK)
 async def push_to_talk(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
     """Press or release the push-to-talk key."""
     args = parse_arguments(request.args, {"active": boolean}, "active")
     context.set_push_to_talk(connection, args["active"])
 
 
-@handles_command("SET_CERTIFIED_DEVICES")
+@handles_command(RpcCommand.SET_CERTIFIED_DEVICES)
 async def set_certified_devices(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
     """Store the certified devices of a hardware vendor in place of the previous ones.
 
@@ -91,7 +92,7 @@ async def set_certified_devices(context: AgentContext, connection: ProgramConnec
     context.publish_voice_settings()
 
 
-@handles_command("GET_SELECTED_VOICE_CHANNEL")
+@handles_command(RpcCommand.GET_SELECTED_VOICE_CHANNEL)
 async def get_selected_voice_channel(
     context: AgentContext, connection: ProgramConnection, request: Request
 ) -> dict[str, Any] | None:
@@ -100,7 +101,7 @@ async def get_selected_voice_channel(
     return None if channel is None else await build_channel_view(context, connection, channel)
 
 
-@handles_command("SELECT_VOICE_CHANNEL")
+@handles_command(RpcCommand.SELECT_VOICE_CHANNEL)
 async def select_voice_channel(
     context: AgentContext, connection: ProgramConnection, request: Request
 ) -> dict[str, Any] | None:
@@ -147,7 +148,7 @@ async def _wait_for_channel(context: AgentContext, channel_id: str | None, timeo
         raise RpcError(RpcErrorCode.SELECT_CHANNEL_TIMED_OUT, "The platform did not move the user in time")
 
 
-@handles_command("GET_SOUNDBOARD_SOUNDS")
+@handles_command(RpcCommand.GET_SOUNDBOARD_SOUNDS)
 async def get_soundboard_sounds(context: AgentContext, connection: ProgramConnection, request: Request) -> list[Any]:
     """List the sounds that the user can play: the default sounds and those of the user's guilds."""
     sounds: list[Any] = await context.account.forward(GET_SOUNDBOARD_DEFAULT_SOUNDS)
@@ -156,7 +157,7 @@ async def get_soundboard_sounds(context: AgentContext, connection: ProgramConnec
     return sounds
 
 
-@handles_command("PLAY_SOUNDBOARD_SOUND")
+@handles_command(RpcCommand.PLAY_SOUNDBOARD_SOUND)
 async def play_soundboard_sound(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
     """Play a sound in the user's voice channel."""
     args = parse_arguments(request.args, {"sound_id": snowflake, "guild_id": snowflake}, "sound_id")

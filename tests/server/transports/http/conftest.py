@@ -26,7 +26,7 @@ from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.core.slices import Slice
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.sqlite import SqliteDatabase
-from hubbub.server.identity.applications.access import find_token_application
+from hubbub.server.identity.applications.interface.access import find_token_application
 from hubbub.server.places import standing
 from hubbub.server.transports.http.server import HttpServer
 from tests.server.transports.http import sample_slice

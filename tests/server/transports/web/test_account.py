@@ -3,7 +3,7 @@
 import json
 import re
 
-from hubbub.server.identity.accounts import totp
+from hubbub.server.identity.accounts.credentials import totp
 from tests.pages import PASSWORD, Browser
 from tests.world import Actor, World
 

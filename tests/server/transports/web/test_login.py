@@ -1,6 +1,6 @@
 """Login, registration, logout and revoked sessions, without JavaScript, and the style sheet of the login page."""
 
-from hubbub.server.identity.accounts import totp
+from hubbub.server.identity.accounts.credentials import totp
 from tests.pages import PASSWORD, Browser
 from tests.world import World
 

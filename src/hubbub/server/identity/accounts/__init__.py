@@ -2,7 +2,7 @@
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.accounts import logins, management, passwords, ports, routes, signals
+from hubbub.server.identity.accounts import logins, management, ports, routes, signals
 from hubbub.server.identity.accounts.actions import (
     ban,
     create_user,
@@ -13,6 +13,7 @@ from hubbub.server.identity.accounts.actions import (
     sign_in,
     unban,
 )
+from hubbub.server.identity.accounts.credentials import passwords
 from hubbub.server.identity.accounts.store import find_ban
 
 

@@ -14,7 +14,8 @@ from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Call
 from hubbub.server.core.config_sections import find_oldest_ms
 from hubbub.server.identity import oauth2, registration, users
-from hubbub.server.identity.accounts import ports, store, totp
+from hubbub.server.identity.accounts import ports, store
+from hubbub.server.identity.accounts.credentials import totp
 from hubbub.server.identity.accounts.signals import (
     AccountUnbanned,
     PasswordChanged,

@@ -15,7 +15,8 @@ from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import legal_documents, registration, users
-from hubbub.server.identity.accounts import actions, passwords, store, throttle, totp
+from hubbub.server.identity.accounts import actions, store
+from hubbub.server.identity.accounts.credentials import passwords, throttle, totp
 from hubbub.server.identity.accounts.signals import AccountRegistered, BackupCodesReplaced
 from hubbub.server.identity.accounts.store import CredentialsRow
 from hubbub.server.identity.users import UserRow

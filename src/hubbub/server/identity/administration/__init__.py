@@ -2,14 +2,15 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.accounts.signals import SecondFactorChanged
-from hubbub.server.identity.administration import audit, jobs, listeners, operators, ports, routes, rules, signals
+from hubbub.server.identity.administration import listeners, operators, ports, routes, rules, signals
+from hubbub.server.identity.administration.audit_entries import audit
+from hubbub.server.identity.administration.audit_entries.rejected_uploads import record_rejected_upload
 from hubbub.server.identity.administration.job_queues import queue_routes, queues
-from hubbub.server.identity.administration.rejected_uploads import record_rejected_upload
 from hubbub.server.identity.administration.settings import document_routes, feature_routes
 from hubbub.server.identity.administration.settings.document_routes import publish as publish_document
 from hubbub.server.identity.administration.settings.feature_routes import switch_feature
-from hubbub.server.identity.administration.user_accounts import accounts, user_routes
-from hubbub.server.identity.administration.views import user_details
+from hubbub.server.identity.administration.user_accounts import accounts, jobs, user_routes
+from hubbub.server.identity.administration.user_accounts.views import user_details
 from hubbub.server.identity.users.signals import UserDeleted
 
 SLICE = Slice(

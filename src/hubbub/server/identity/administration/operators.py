@@ -6,7 +6,8 @@ from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.resources import administration as wire
 from hubbub.server.core.call import Call
 from hubbub.server.identity import accounts, users
-from hubbub.server.identity.administration import audit, rules, store
+from hubbub.server.identity.administration import rules, store
+from hubbub.server.identity.administration.audit_entries import audit
 from hubbub.server.identity.administration.store import OperatorRow
 from hubbub.server.identity.users import UserRow
 

@@ -7,7 +7,8 @@ from hubbub.protocol.resources import administration as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import users
-from hubbub.server.identity.administration import audit, operators, rules
+from hubbub.server.identity.administration import operators, rules
+from hubbub.server.identity.administration.audit_entries import audit
 
 
 @handles(wire.GET_MY_OPERATOR)

@@ -4,7 +4,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.identity import applications
 from hubbub.server.identity.administration import audit
 from hubbub.server.identity.applications import ApplicationRow
-from hubbub.server.identity.applications.administration import DisabledRow
+from hubbub.server.identity.applications.interface.administration import DisabledRow
 
 
 def disable(call: Call, row: ApplicationRow, *, reason: str) -> None:

@@ -10,7 +10,7 @@ from hubbub.server.identity import applications
 from hubbub.server.identity.identities import actions, rules, store
 from hubbub.server.identity.identities.signals import ProfileChanged
 from hubbub.server.identity.oauth2 import ApplicationDeauthorized
-from hubbub.server.identity.oauth2.credentials import ExternalCredential
+from hubbub.server.identity.oauth2.interface.credentials import ExternalCredential
 from hubbub.server.identity.users.signals import UserDeleted
 
 

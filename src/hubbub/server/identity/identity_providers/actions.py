@@ -6,8 +6,8 @@ from hubbub.protocol import codec
 from hubbub.protocol.resources import identity_providers as wire
 from hubbub.server.core.call import Call
 from hubbub.server.identity.identity_providers import store
-from hubbub.server.identity.identity_providers.issuers import IssuerValidation
 from hubbub.server.identity.identity_providers.store import ProviderRow
+from hubbub.server.identity.identity_providers.tokens.issuers import IssuerValidation
 
 
 class ProviderSettings(msgspec.Struct, kw_only=True, omit_defaults=True):

@@ -11,10 +11,10 @@ from hubbub.protocol.resources.oauth2 import REDIRECT_SCHEME_PREFIX
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.config import Config
 from hubbub.server.core.outbound_http import OutboundResponse, UnreachableError
-from hubbub.server.identity.identity_providers import issuers, jwts, oidc
 from hubbub.server.identity.identity_providers.actions import ProviderSettings
 from hubbub.server.identity.identity_providers.credential_errors import InvalidCredential
-from hubbub.server.identity.identity_providers.issuers import IssuerValidation
+from hubbub.server.identity.identity_providers.tokens import issuers, jwts, oidc
+from hubbub.server.identity.identity_providers.tokens.issuers import IssuerValidation
 
 FORM_HEADERS: Final = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
 NAME_CLAIMS: Final = ("preferred_username", "nickname", "name")

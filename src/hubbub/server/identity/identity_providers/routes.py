@@ -10,10 +10,11 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.config import Config
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import applications
-from hubbub.server.identity.identity_providers import actions, issuers, oidc, store
+from hubbub.server.identity.identity_providers import actions, store
 from hubbub.server.identity.identity_providers.actions import ProviderSettings
-from hubbub.server.identity.identity_providers.issuers import IssuerValidation
 from hubbub.server.identity.identity_providers.store import ProviderRow
+from hubbub.server.identity.identity_providers.tokens import issuers, oidc
+from hubbub.server.identity.identity_providers.tokens.issuers import IssuerValidation
 
 PROVIDER_TYPES = get_args(wire.ProviderType)
 """Provider types that applications can configure."""

@@ -7,9 +7,9 @@ from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.config import Config
 from hubbub.server.identity.identity_providers import actions, store
-from hubbub.server.identity.identity_providers.issuers import IssuerValidation
 from hubbub.server.identity.identity_providers.providers import VERIFIERS, ProviderQuery, VerifiedIdentity
 from hubbub.server.identity.identity_providers.store import ProviderRow
+from hubbub.server.identity.identity_providers.tokens.issuers import IssuerValidation
 
 
 class _LoadedConfiguration(NamedTuple):

@@ -7,7 +7,8 @@ from hubbub.protocol.scopes import SCOPES
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications.signals import ApplicationDeleting
-from hubbub.server.identity.oauth2 import actions, authorizations, credentials, installations, ports, routes
+from hubbub.server.identity.oauth2 import actions, installations, ports, routes
+from hubbub.server.identity.oauth2.interface import authorizations, credentials
 from hubbub.server.identity.oauth2.signals import ApplicationAuthorized, ApplicationDeauthorized
 from hubbub.server.identity.oauth2.store import approve_scopes as _insert_approved_scopes
 from hubbub.server.identity.oauth2.store import list_approved_scopes

@@ -4,8 +4,9 @@ from typing import Any
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.users import names, ports, profiles, routes, signals
+from hubbub.server.identity.users import names, ports, routes, signals
 from hubbub.server.identity.users.actions import delete
+from hubbub.server.identity.users.interface import profiles
 from hubbub.server.identity.users.store import PUBLIC_FIELDS, UserRow, find, find_by_email, find_many, insert
 from hubbub.server.identity.users.views import deleted_user, my_user, user_view
 

@@ -2,10 +2,17 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.places import guilds, roles
-from hubbub.server.places.channels import creation, joined_channels, overwrites, routes, signals, thread_members, views
+from hubbub.server.places.channels import routes, signals, thread_members, views
 from hubbub.server.places.channels.actions import on_guild_deleted, on_role_deleted
 from hubbub.server.places.channels.archive import ARCHIVE
-from hubbub.server.places.channels.interface import private_channels, thread_channels, usage
+from hubbub.server.places.channels.interface import (
+    creation,
+    joined_channels,
+    overwrites,
+    private_channels,
+    thread_channels,
+    usage,
+)
 from hubbub.server.places.channels.store import (
     ChannelRow,
     find,

@@ -10,7 +10,7 @@ from hubbub.server.identity import users
 from hubbub.server.identity.administration import audit
 from hubbub.server.places import guilds
 from hubbub.server.places.guilds import GuildRow
-from hubbub.server.places.guilds.suspensions import SuspensionRow
+from hubbub.server.places.guilds.interface.suspensions import SuspensionRow
 
 DELETE_GUILD_JOB: Final = "administration.delete_guild"
 """Kind of the job that deletes a guild at the end of its grace period."""

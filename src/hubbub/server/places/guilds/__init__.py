@@ -1,10 +1,10 @@
 """Guilds: creation, settings, features, suspension and deletion."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.places.guilds import creation, ports, routes, suspensions
+from hubbub.server.places.guilds import ports, routes
 from hubbub.server.places.guilds.actions import publish_update, update
-from hubbub.server.places.guilds.archive import ARCHIVE
-from hubbub.server.places.guilds.interface import maintenance, membership
+from hubbub.server.places.guilds.contents.archive import ARCHIVE
+from hubbub.server.places.guilds.interface import creation, maintenance, membership, suspensions
 from hubbub.server.places.guilds.rules import reject_guild_owner
 from hubbub.server.places.guilds.signals import FeaturesRemoved, GuildDeleted
 from hubbub.server.places.guilds.store import GuildRow, find, find_many

@@ -14,7 +14,8 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GuildAudience, UserAudience
 from hubbub.server.places import roles
 from hubbub.server.places.audit_log import audit
-from hubbub.server.places.guilds import initial_contents, ports, rules, store, views
+from hubbub.server.places.guilds import ports, rules, store, views
+from hubbub.server.places.guilds.contents import initial_contents
 from hubbub.server.places.guilds.signals import FeaturesRemoved, GuildDeleted, GuildImported, GuildSuspended
 from hubbub.server.places.guilds.store import GuildRow, SuspensionRow
 

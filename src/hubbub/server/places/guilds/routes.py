@@ -14,7 +14,8 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import users
 from hubbub.server.places import roles
-from hubbub.server.places.guilds import actions, initial_contents, ports, rules, store, views
+from hubbub.server.places.guilds import actions, ports, rules, store, views
+from hubbub.server.places.guilds.contents import initial_contents
 from hubbub.server.places.guilds.store import GuildRow
 from hubbub.server.places.standing import GuildAccess, access
 

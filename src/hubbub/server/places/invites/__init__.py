@@ -4,10 +4,10 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.places.channels.signals import ChannelsDeleted
 from hubbub.server.places.invites import actions, ports, routes
 from hubbub.server.places.invites.actions import create, delete_guild_invites
-from hubbub.server.places.invites.archive import ARCHIVE
+from hubbub.server.places.invites.formats.archive import ARCHIVE
+from hubbub.server.places.invites.formats.target_files import TargetList
 from hubbub.server.places.invites.jobs import JOBS
 from hubbub.server.places.invites.store import InviteRow, find
-from hubbub.server.places.invites.target_files import TargetList
 
 SLICE = Slice(
     name="invites",

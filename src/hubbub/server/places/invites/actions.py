@@ -19,8 +19,8 @@ from hubbub.server.places import join_limits, members, roles, vanity_urls
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.channels.signals import ChannelsDeleted
 from hubbub.server.places.invites import ports, rules, store, views
+from hubbub.server.places.invites.formats.target_files import TargetList
 from hubbub.server.places.invites.store import InviteRow, TargetsProgress
-from hubbub.server.places.invites.target_files import TargetList
 
 EXPIRE_JOB: Final = "invites.expire"
 """Kind of the job that deletes an expired invite."""

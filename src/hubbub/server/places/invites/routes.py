@@ -10,9 +10,10 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import users
 from hubbub.server.places import channels, guilds, members
-from hubbub.server.places.invites import actions, ports, rules, store, target_files, views
+from hubbub.server.places.invites import actions, ports, rules, store, views
+from hubbub.server.places.invites.formats import target_files
+from hubbub.server.places.invites.formats.target_files import TargetList
 from hubbub.server.places.invites.store import InviteRow
-from hubbub.server.places.invites.target_files import TargetList
 from hubbub.server.places.standing import access
 
 

@@ -3,8 +3,10 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications.signals import ApplicationDeleting
 from hubbub.server.identity.users.signals import UserChanged, UserDeleted
-from hubbub.server.places.members import actions, commands, membership, ports, routes, shared_guilds, signals, views
+from hubbub.server.places.members import actions, ports, routes, signals, views
 from hubbub.server.places.members.archive import ARCHIVE
+from hubbub.server.places.members.gateway import commands, guild_fields
+from hubbub.server.places.members.interface import membership, shared_guilds
 from hubbub.server.places.members.store import (
     VIEW_COLUMNS,
     MemberRow,
@@ -25,7 +27,7 @@ SLICE = Slice(
         UserDeleted: actions.on_user_deleted,
         ApplicationDeleting: actions.on_application_deleting,
     },
-    guild=views.guild_create_fields,
+    guild=guild_fields.guild_create_fields,
     session_ended=actions.on_session_ended,
 )
 

@@ -14,7 +14,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.places.audit_log import ReferencedObjects
 from hubbub.server.places.channels.signals import ChannelsDeleted
 from hubbub.server.places.guilds import GuildDeleted
-from hubbub.server.places.guilds.creation import GuildImported
+from hubbub.server.places.guilds.interface.creation import GuildImported
 from hubbub.server.places.members.signals import MemberRemoved
 from hubbub.server.places.scheduled_events import actions, routes, store, views
 from hubbub.server.places.scheduled_events.actions import start_with_stage

@@ -18,7 +18,7 @@ from hubbub.server.places import stage_instances, voice_states
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.channels.signals import ChannelsDeleted
 from hubbub.server.places.guilds import GuildDeleted
-from hubbub.server.places.guilds.creation import GuildImported
+from hubbub.server.places.guilds.interface.creation import GuildImported
 from hubbub.server.places.members.signals import MemberRemoved
 from hubbub.server.places.scheduled_events import recurrence, store, views
 from hubbub.server.places.scheduled_events.store import EventRow, EventUserRow, ExceptionRow

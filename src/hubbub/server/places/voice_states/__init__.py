@@ -10,22 +10,12 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.places import members
 from hubbub.server.places.channels.signals import ChannelsDeleted
 from hubbub.server.places.guilds import GuildDeleted
-from hubbub.server.places.guilds.suspensions import GuildSuspended
+from hubbub.server.places.guilds.interface.suspensions import GuildSuspended
 from hubbub.server.places.members.signals import MemberRemoved, VoiceModerated
-from hubbub.server.places.voice_states import (
-    actions,
-    calls,
-    commands,
-    ports,
-    routes,
-    signals,
-    store,
-    tickets,
-    views,
-    voice_server,
-)
+from hubbub.server.places.voice_states import actions, ports, routes, signals, store, tickets, views
 from hubbub.server.places.voice_states.actions import leave_guild_channels
-from hubbub.server.places.voice_states.commands import on_session_ended
+from hubbub.server.places.voice_states.connections import calls, commands, voice_server
+from hubbub.server.places.voice_states.connections.commands import on_session_ended
 from hubbub.server.places.voice_states.store import (
     are_together,
     count_connected,

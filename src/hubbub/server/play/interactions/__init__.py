@@ -2,8 +2,9 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications.signals import InteractionsEndpointChanged
-from hubbub.server.play.interactions import endpoints, routes
+from hubbub.server.play.interactions import routes
 from hubbub.server.play.interactions.actions import count_failures
+from hubbub.server.play.interactions.delivery import endpoints
 from hubbub.server.play.interactions.follow_ups import find_by_token as find_author
 from hubbub.server.play.interactions.jobs import JOBS
 

@@ -11,7 +11,8 @@ from hubbub.protocol.resources import interactions as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import UserAudience
 from hubbub.server.core.store import Tx
-from hubbub.server.play.interactions import endpoints, store, timeouts
+from hubbub.server.play.interactions import store
+from hubbub.server.play.interactions.delivery import endpoints, timeouts
 from hubbub.server.play.interactions.store import (
     InteractionApplication,
     InteractionRow,

@@ -16,7 +16,8 @@ from hubbub.server.core.jobs import DropJob, Job, RetryLater
 from hubbub.server.core.outbound_http import OutboundResponse, TimedOutError, UnreachableError
 from hubbub.server.identity import applications
 from hubbub.server.play import deliveries
-from hubbub.server.play.interactions import actions, endpoints, timeouts
+from hubbub.server.play.interactions import actions
+from hubbub.server.play.interactions.delivery import endpoints, timeouts
 
 # The response deadline is three seconds; a retry within it helps an endpoint that is restarting.
 RETRY_DELAY_MS: Final = 250

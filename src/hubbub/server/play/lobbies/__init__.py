@@ -12,9 +12,10 @@ from hubbub.server.identity.game_sessions import OAuth2SessionEnded, OAuth2Sessi
 from hubbub.server.identity.identities import AccountsMerged, AccountUnmerged, FamilyJoined, ProfileChanged, profiles
 from hubbub.server.identity.users.signals import UserChanged, UserDeleted
 from hubbub.server.places.channels.signals import ChannelsDeleted, LinkedChannelRenamed
-from hubbub.server.play.lobbies import actions, channel_links, lobby_messages, routes, store, views
+from hubbub.server.play.lobbies import actions, routes, store, views
 from hubbub.server.play.lobbies.actions import member_audience
-from hubbub.server.play.lobbies.lobby_messages import check_lobby_authorization
+from hubbub.server.play.lobbies.linked_channels import channel_links, lobby_messages
+from hubbub.server.play.lobbies.linked_channels.lobby_messages import check_lobby_authorization
 from hubbub.server.play.lobbies.signals import LobbyMembersLeaving
 from hubbub.server.play.lobbies.store import (
     LobbyRow,

@@ -14,7 +14,8 @@ from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import applications
-from hubbub.server.play.lobbies import actions, channel_links, lobby_messages, rules, store, views
+from hubbub.server.play.lobbies import actions, rules, store, views
+from hubbub.server.play.lobbies.linked_channels import channel_links, lobby_messages
 from hubbub.server.play.lobbies.store import LobbyMemberRow, LobbyRow, encode_metadata
 
 # Operations of backends

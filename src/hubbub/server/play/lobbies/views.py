@@ -16,7 +16,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.identity import applications, game_sessions, identities, users
 from hubbub.server.places import channels, voice_regions, voice_states
-from hubbub.server.places.voice_states.calls import CallStateRow
+from hubbub.server.places.voice_states.connections.calls import CallStateRow
 from hubbub.server.play.lobbies import store
 from hubbub.server.play.lobbies.store import LobbyMemberRow, LobbyMessageRow, LobbyRow, decode_metadata
 from hubbub.server.talk import messages

@@ -8,7 +8,8 @@ from hubbub.protocol.ids import LobbyId
 from hubbub.protocol.resources import lobbies as wire
 from hubbub.server.core.call import Call
 from hubbub.server.places.standing import access
-from hubbub.server.play.lobbies import actions, channel_links, rules, store
+from hubbub.server.play.lobbies import actions, rules, store
+from hubbub.server.play.lobbies.linked_channels import channel_links
 from hubbub.server.play.lobbies.store import LobbyRow, encode_metadata
 
 

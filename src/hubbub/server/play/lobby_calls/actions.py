@@ -7,7 +7,7 @@ from hubbub.protocol.resources import lobby_calls as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import UserAudience
 from hubbub.server.places import voice_states
-from hubbub.server.places.voice_states.calls import CallKind, CallStateRow
+from hubbub.server.places.voice_states.connections.calls import CallKind, CallStateRow
 from hubbub.server.places.voice_states.signals import ParticipantDisplaced
 from hubbub.server.play import lobbies
 from hubbub.server.play.lobbies import LobbyMembersLeaving, LobbyRow

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from hubbub.protocol.resources.lobby_calls import LOBBY_CALL_PARTICIPANTS_MAX
-from hubbub.server.places.voice_states.calls import CallStateRow
+from hubbub.server.places.voice_states.connections.calls import CallStateRow
 
 
 def can_join(user_id: int, participants: Sequence[CallStateRow]) -> bool:

@@ -16,8 +16,9 @@ from hubbub.server.identity import applications
 from hubbub.server.play import entitlements
 from hubbub.server.play.entitlements import EntitlementRow
 from hubbub.server.play.skus import SkuRow
-from hubbub.server.play.subscriptions import ledger, store, views
-from hubbub.server.play.subscriptions.periods import anchor_day, next_month
+from hubbub.server.play.subscriptions import store, views
+from hubbub.server.play.subscriptions.payments import ledger
+from hubbub.server.play.subscriptions.payments.periods import anchor_day, next_month
 from hubbub.server.play.subscriptions.store import SubscriptionRow
 
 RENEWAL_JOB: Final = "subscriptions.renew"

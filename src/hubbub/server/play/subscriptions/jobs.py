@@ -11,8 +11,9 @@ from hubbub.server.core.payments import Charge, PaymentDeclined, PaymentUncertai
 from hubbub.server.places import guilds
 from hubbub.server.play import skus
 from hubbub.server.play.skus import SkuRow
-from hubbub.server.play.subscriptions import actions, ledger, purchases, store
+from hubbub.server.play.subscriptions import actions, purchases, store
 from hubbub.server.play.subscriptions.actions import Renewal
+from hubbub.server.play.subscriptions.payments import ledger
 from hubbub.server.play.subscriptions.store import SubscriptionRow
 
 log = logging.getLogger(__name__)

@@ -14,7 +14,8 @@ from hubbub.server.identity.users.signals import UserDeleted
 from hubbub.server.places.standing import access
 from hubbub.server.play import entitlements, skus
 from hubbub.server.play.skus import SkuRow
-from hubbub.server.play.subscriptions import actions, ledger, store
+from hubbub.server.play.subscriptions import actions, store
+from hubbub.server.play.subscriptions.payments import ledger
 from hubbub.server.play.subscriptions.store import PurchaseRow, SubscriptionRow
 
 log = logging.getLogger(__name__)

@@ -23,9 +23,10 @@ from hubbub.server.places import members
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.standing import access
 from hubbub.server.talk import messages
-from hubbub.server.talk.auto_moderation import checks, store, views
-from hubbub.server.talk.auto_moderation.checks import PreparedRule, RuleMatch
+from hubbub.server.talk.auto_moderation import store, views
 from hubbub.server.talk.auto_moderation.store import RuleRow
+from hubbub.server.talk.auto_moderation.triggers import checks
+from hubbub.server.talk.auto_moderation.triggers.checks import PreparedRule, RuleMatch
 
 REVIEW_JOB: Final = "auto_moderation.review"
 """Kind of the job that checks the quarantined members of a guild again."""

@@ -18,10 +18,11 @@ from hubbub.server.places import guilds, members
 from hubbub.server.places.audit_log import ReferencedObjects
 from hubbub.server.places.standing import ChannelAccess
 from hubbub.server.talk import messages
-from hubbub.server.talk.auto_moderation import actions, checks, store, views
+from hubbub.server.talk.auto_moderation import actions, store, views
 from hubbub.server.talk.auto_moderation.actions import Incident
-from hubbub.server.talk.auto_moderation.checks import RuleMatch
-from hubbub.server.talk.auto_moderation.keyword_matcher import Matcher
+from hubbub.server.talk.auto_moderation.triggers import checks
+from hubbub.server.talk.auto_moderation.triggers.checks import RuleMatch
+from hubbub.server.talk.auto_moderation.triggers.keyword_matcher import Matcher
 
 _RULE_ACTIONS = frozenset(
     {

@@ -19,8 +19,9 @@ from hubbub.protocol.resources import auto_moderation as wire
 from hubbub.server.core.call import Call
 from hubbub.server.places import channels, roles
 from hubbub.server.places.standing import access
-from hubbub.server.talk.auto_moderation import keyword_matcher, store
+from hubbub.server.talk.auto_moderation import store
 from hubbub.server.talk.auto_moderation.store import RuleRow
+from hubbub.server.talk.auto_moderation.triggers import keyword_matcher
 
 SnowflakeT = TypeVar("SnowflakeT", bound=Snowflake)
 

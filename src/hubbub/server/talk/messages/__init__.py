@@ -4,12 +4,13 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.places.bans import UserBanned
 from hubbub.server.places.channels.signals import ChannelsDeleted
 from hubbub.server.places.members.signals import MemberAdded
-from hubbub.server.talk.messages import actions, authors, content, files, jobs, ports, routes, signals, views
+from hubbub.server.talk.messages import actions, authors, content, files, ports, routes, signals, views
 from hubbub.server.talk.messages.actions import audience
-from hubbub.server.talk.messages.archive import ARCHIVE
 from hubbub.server.talk.messages.content.records import Author, MessageRow
 from hubbub.server.talk.messages.drafts import creation, system_messages, validation
+from hubbub.server.talk.messages.files import jobs
 from hubbub.server.talk.messages.reads import data_export, history
+from hubbub.server.talk.messages.reads.archive import ARCHIVE
 from hubbub.server.talk.messages.revisions import changes
 
 SLICE = Slice(

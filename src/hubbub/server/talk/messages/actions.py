@@ -24,11 +24,11 @@ from hubbub.server.places import audit_log, channels, members
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.bans import UserBanned
 from hubbub.server.places.standing import ChannelAccess, ChannelRef, GuildAccess, access
-from hubbub.server.talk.messages import authors, files, jobs, ports, rules, store, views, visibility
+from hubbub.server.talk.messages import authors, files, ports, rules, store, views
 from hubbub.server.talk.messages.content import json_columns, links, rows
 from hubbub.server.talk.messages.content.records import Author, InteractionResponse, MessageRow
 from hubbub.server.talk.messages.content.rows import NewMessage
-from hubbub.server.talk.messages.files import FileRow
+from hubbub.server.talk.messages.files import FileRow, jobs
 from hubbub.server.talk.messages.signals import (
     MessageChanged,
     MessageCreated,
@@ -107,7 +107,7 @@ def create(call: Call, channel_or_access: ChannelAccess | ChannelRef, new_messag
     view = views.build_message(wire.Message, related_data, row, decoded_extra=new_message.extra)
     if new_message.nonce is not None:
         view.nonce = new_message.nonce
-    unredacted_for = visibility.find_reader_ids(call, row, mentions.users)
+    unredacted_for = rules.find_reader_ids(call, row, mentions.users)
     role_ids_by_user = _find_role_ids(call, channel, standing, new_message, invoker)
     if is_encoded_once:
         return _publish_encoded(call, channel, view, author, invoker, role_ids_by_user, unredacted_for)
@@ -285,7 +285,7 @@ def _publish_update(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Me
         row,
         related_data,
         payload,
-        visibility.find_reader_ids(call, row, mentioned_ids),
+        rules.find_reader_ids(call, row, mentioned_ids),
     )
     return views.message(call, row, guild_id=channel.guild_id)
 
@@ -464,9 +464,9 @@ def _emit(
         call.tx.emit(event, payload, UserAudience.of(*json_columns.extra(row).seen_by))
         return
     redacted_payload = views.redact(payload) if channel.guild_id is not None and views.has_content(payload) else None
-    partial_views: visibility.PartialViews = ()
+    partial_views: rules.PartialViews = ()
     if redacted_payload is not None and (payload.referenced_message or payload.message_snapshots):
-        unredacted_for, partial_views = visibility.split_readers(call, row, related_data, payload, unredacted_for)
+        unredacted_for, partial_views = rules.split_readers(call, row, related_data, payload, unredacted_for)
     metadata_views = None
     if channel.guild_id is None and row.extra is not None and (metadata := json_columns.extra(row).metadata):
         # Key 0 is the payload for the OAuth2 sessions of all applications.

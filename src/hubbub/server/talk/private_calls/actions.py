@@ -19,7 +19,7 @@ from hubbub.server.core.event_dispatch import UserAudience
 from hubbub.server.identity.relationships import UserBlocked
 from hubbub.server.places import channels, voice_states
 from hubbub.server.places.standing import ChannelRef, access
-from hubbub.server.places.voice_states.calls import CallKind, CallStateRow
+from hubbub.server.places.voice_states.connections.calls import CallKind, CallStateRow
 from hubbub.server.places.voice_states.signals import ParticipantDisplaced
 from hubbub.server.talk import direct_messages, messages
 from hubbub.server.talk.direct_messages import RecipientAdded, RecipientRemoving

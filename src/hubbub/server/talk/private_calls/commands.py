@@ -13,7 +13,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles_command
 from hubbub.server.identity import features
 from hubbub.server.places import voice_states
-from hubbub.server.places.voice_states.calls import CallKind
+from hubbub.server.places.voice_states.connections.calls import CallKind
 from hubbub.server.places.voice_states.signals import PendingJoinsCanceled
 from hubbub.server.talk.private_calls import actions, rules, store, views
 

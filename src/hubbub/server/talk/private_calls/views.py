@@ -9,7 +9,7 @@ from hubbub.protocol.resources.voice_states import VoiceState
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.places import voice_regions, voice_states
-from hubbub.server.places.voice_states.calls import CallStateRow
+from hubbub.server.places.voice_states.connections.calls import CallStateRow
 from hubbub.server.talk.private_calls import store
 from hubbub.server.talk.private_calls.store import CallRow
 

@@ -7,7 +7,7 @@ from hubbub.protocol.enums import THREAD_TYPES, ChannelType
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.places.channels import ChannelRow
-from hubbub.server.places.channels.joined_channels import CHANNEL_COLUMNS
+from hubbub.server.places.channels.interface.joined_channels import CHANNEL_COLUMNS
 
 READS: Final = {
     "channels": "threads are rows of channels",

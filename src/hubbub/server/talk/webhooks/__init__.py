@@ -11,9 +11,11 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.places.audit_log import ReferencedObjects
 from hubbub.server.places.channels.signals import ChannelsDeleted
 from hubbub.server.talk.messages.signals import MessageChanged, MessageCrossposted, MessagesDeleted
-from hubbub.server.talk.webhooks import actions, execution, jobs, ports, routes, store, views
+from hubbub.server.talk.webhooks import actions, ports, routes, store, views
 from hubbub.server.talk.webhooks.actions import create
 from hubbub.server.talk.webhooks.archive import ARCHIVE
+from hubbub.server.talk.webhooks.execution import execution_routes
+from hubbub.server.talk.webhooks.followers import jobs
 from hubbub.server.talk.webhooks.ports import WebhookAuthor
 from hubbub.server.talk.webhooks.rules import require_webhook_channel
 from hubbub.server.talk.webhooks.store import WebhookRow, find, map_owner_ids
@@ -37,7 +39,7 @@ def list_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEnt
 SLICE = Slice(
     name="webhooks",
     archive=ARCHIVE,
-    modules=(routes, execution, ports),
+    modules=(routes, execution_routes, ports),
     jobs=jobs.JOBS,
     listeners={
         ChannelsDeleted: actions.on_channels_deleted,

@@ -1,4 +1,4 @@
-"""HTTP handlers that manage webhooks. The handlers that execute webhooks are in `execution.py`."""
+"""HTTP handlers that manage webhooks. The handlers that execute webhooks are in `execution_routes.py`."""
 
 from msgspec import UNSET
 

@@ -7,7 +7,7 @@ from hubbub.protocol.resources.administration import JobState
 from hubbub.server.core import job_queues, jobs
 from hubbub.server.core.call import Call
 from hubbub.server.core.job_queues import JobRow, QueueRow
-from hubbub.server.identity.administration import audit
+from hubbub.server.identity.administration.audit_entries import audit
 
 __all__ = ["discard", "list_jobs", "list_queues", "retry", "retry_failed"]
 """The interface for the command line."""

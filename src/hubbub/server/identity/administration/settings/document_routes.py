@@ -6,7 +6,7 @@ from hubbub.protocol.resources.legal_documents import DocumentKind
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import legal_documents
-from hubbub.server.identity.administration import audit
+from hubbub.server.identity.administration.audit_entries import audit
 
 
 @handles(wire.PUBLISH_DOCUMENT)

@@ -8,7 +8,8 @@ from hubbub.protocol.resources import administration as wire
 from hubbub.server.core import jobs as job_queue
 from hubbub.server.core.call import Call
 from hubbub.server.identity import accounts, users
-from hubbub.server.identity.administration import audit, ports, rules, store
+from hubbub.server.identity.administration import ports, rules, store
+from hubbub.server.identity.administration.audit_entries import audit
 from hubbub.server.identity.administration.signals import DeletionCanceled, DeletionScheduled, UserSuspended
 from hubbub.server.identity.administration.store import DeletionRow
 from hubbub.server.identity.users import UserRow

@@ -5,8 +5,8 @@ from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import administration as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
-from hubbub.server.identity.administration import rules, views
-from hubbub.server.identity.administration.user_accounts import accounts
+from hubbub.server.identity.administration import rules
+from hubbub.server.identity.administration.user_accounts import accounts, views
 
 
 @handles(wire.SEARCH_USERS)

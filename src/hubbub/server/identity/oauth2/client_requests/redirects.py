@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from hubbub.protocol.resources.oauth2 import REDIRECT_SCHEME_PREFIX
-from hubbub.server.identity.applications.settings import is_valid_redirect, standard_redirect
+from hubbub.server.identity.applications.interface.settings import is_valid_redirect, standard_redirect
 
 LOOPBACK_HOSTS: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 """Hosts that refer to the user's own machine."""

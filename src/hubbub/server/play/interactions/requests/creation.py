@@ -3,7 +3,8 @@
 from hubbub.protocol import codec
 from hubbub.protocol.resources import interactions as wire
 from hubbub.server.core.call import Call
-from hubbub.server.play.interactions import actions, responses, store, timeouts
+from hubbub.server.play.interactions import actions, responses, store
+from hubbub.server.play.interactions.delivery import timeouts
 from hubbub.server.play.interactions.requests import invocations, views
 from hubbub.server.play.interactions.requests.invocations import Invocation, PreparedInteraction
 from hubbub.server.play.interactions.store import InteractionRow

@@ -21,7 +21,8 @@ from hubbub.server.places import channels
 from hubbub.server.places.standing import ChannelAccess, ChannelRef, GuildAccess, access
 from hubbub.server.play import commands
 from hubbub.server.play.commands import CommandRow
-from hubbub.server.play.interactions import rules, store, timeouts
+from hubbub.server.play.interactions import rules, store
+from hubbub.server.play.interactions.delivery import timeouts
 from hubbub.server.play.interactions.store import (
     InteractionApplication,
     LoadedInvocation,

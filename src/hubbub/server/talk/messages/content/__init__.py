@@ -2,15 +2,15 @@
 
 Nothing here accesses the store."""
 
-from hubbub.server.talk.messages.content.components import (
+from hubbub.server.talk.messages.content.links import find_links, split_previews
+from hubbub.server.talk.messages.content.records import ApplicationOrigin, InteractionResponse, StoredInteraction
+from hubbub.server.talk.messages.content.rich_content.components import (
     INTERACTIVE_TYPES,
     is_required,
     text_contents,
     validate_modal_components,
     walk_components,
 )
-from hubbub.server.talk.messages.content.links import find_links, split_previews
-from hubbub.server.talk.messages.content.records import ApplicationOrigin, InteractionResponse, StoredInteraction
 from hubbub.server.talk.messages.content.rows import build_application_row, encode_extra
 
 __all__ = [

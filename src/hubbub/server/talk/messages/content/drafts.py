@@ -13,9 +13,9 @@ from hubbub.protocol.resources.polls import Poll
 from hubbub.protocol.resources.stickers import StickerItem
 from hubbub.server.core.call import Upload
 from hubbub.server.talk.attachments import StoredAttachment
-from hubbub.server.talk.messages.content import components
-from hubbub.server.talk.messages.content.component_fields import ComponentReferences
 from hubbub.server.talk.messages.content.links import is_link_preview
+from hubbub.server.talk.messages.content.rich_content import components
+from hubbub.server.talk.messages.content.rich_content.component_fields import ComponentReferences
 
 # spec/http.md#3.4: fields that a message with IS_COMPONENTS_V2 cannot have.
 _LEGACY_ONLY_FIELDS: Final = ("content", "embeds", "sticker_ids", "poll", "shared_client_theme")

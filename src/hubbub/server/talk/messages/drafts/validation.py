@@ -36,10 +36,11 @@ from hubbub.server.places.expressions import emojis, stickers
 from hubbub.server.places.standing import ChannelAccess
 from hubbub.server.talk.attachments import StoredAttachment, apply_metadata, build_attachment
 from hubbub.server.talk.messages import ports
-from hubbub.server.talk.messages.content import components, drafts, embeds, json_columns, links, mentions
-from hubbub.server.talk.messages.content.component_fields import ComponentReferences
+from hubbub.server.talk.messages.content import drafts, json_columns, links, mentions
 from hubbub.server.talk.messages.content.drafts import Draft, clean_content
 from hubbub.server.talk.messages.content.records import Author, MessageRow
+from hubbub.server.talk.messages.content.rich_content import components, embeds
+from hubbub.server.talk.messages.content.rich_content.component_fields import ComponentReferences
 
 __all__ = ["file_bytes_max", "check_emojis"]
 """The interface for other slices."""

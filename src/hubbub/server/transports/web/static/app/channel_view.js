@@ -4,8 +4,8 @@ import { ChannelFlags, MessageType, isLinkable, isPrivate, isVoice } from "./net
 import { h, setChildren } from "./ui/dom.js";
 import { LayoutPart, createPart } from "./ui/layout_part.js";
 import { t } from "./ui/translation.js";
-import { activityLine } from "./games/activity_text.js";
-import { callIdOf } from "./calls/call_places.js";
+import { activityLine } from "./games/activity/text.js";
+import { callIdOf } from "./calls/places.js";
 import { requestPrivateCall } from "./calls/private_calls.js";
 import { channelHeader } from "./channels/header.js";
 import { focusRow } from "./messages/timeline.js";

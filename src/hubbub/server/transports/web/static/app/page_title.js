@@ -3,7 +3,7 @@
 import { showBadge } from "./ui/badge.js";
 import { t } from "./ui/translation.js";
 import { channelTitle } from "./content/avatars.js";
-import { countsAsUnread } from "./guilds/guild_list.js";
+import { countsAsUnread } from "./guilds/list.js";
 
 /** Set the title of the page, and the number of mentions on its icon. */
 export function drawPageTitle({ state, channelId, guildId }) {

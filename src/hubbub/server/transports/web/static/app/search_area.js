@@ -28,7 +28,7 @@ export class SearchArea {
   /** Open the pane for the guild or conversation in view, and focus its field. */
   async open() {
     const scope = scopeOf(this.#context);
-    if (scope === null || (await loadModule(() => import("./finding/search_pane.js"))) === null) return;
+    if (scope === null || (await loadModule(() => import("./finding/search/pane.js"))) === null) return;
     if (scope !== scopeOf(this.#context)) return;
     if (!this.isOpen) this.#previousFocus = document.activeElement;
     if (this.node.dataset.scope !== scope || !this.node.firstElementChild) {

@@ -1,9 +1,9 @@
 /** The layout of the client: guilds, channels, the view, a thread, the search and members; one at a time on narrow screens. */
 
-import "./guilds/guild_list.js";
+import "./guilds/list.js";
 import "./channels/sidebar.js";
-import "./calls/call_bar.js";
-import "./calls/call_view.js";
+import "./calls/bar.js";
+import "./calls/view.js";
 import "./users/account_panel.js";
 import "./users/friends.js";
 import "./users/member_list.js";

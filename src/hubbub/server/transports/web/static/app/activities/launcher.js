@@ -13,8 +13,8 @@ import { ENTRY_POINT_COMMAND, fetchCommands } from "../commands/available_comman
 import { runCommand } from "../commands/context_menu.js";
 import { activitiesEnabled, proxyOrigin } from "./availability.js";
 import { getActivityInstances } from "./instances.js";
-import { ActivityPresence } from "./presence.js";
-import { RpcHost } from "./rpc_host.js";
+import { ActivityPresence } from "./rpc/presence.js";
+import { RpcHost } from "./rpc/host.js";
 
 /** Permissions policy and sandbox of the frame (spec/activities.md#4). */
 const FRAME_PERMISSIONS = "autoplay; encrypted-media; fullscreen; clipboard-write; gamepad";

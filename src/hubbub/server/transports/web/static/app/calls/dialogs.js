@@ -4,7 +4,7 @@ import { loadModule } from "../ui/lazy_modules.js";
 
 /** Open the privacy code and the statistics of the call. */
 export async function openCallDetails(context) {
-  (await loadModule(() => import("./call_details.js")))?.showCallDetails(context);
+  (await loadModule(() => import("./details.js")))?.showCallDetails(context);
 }
 
 /** Open the settings of microphone and speakers. */

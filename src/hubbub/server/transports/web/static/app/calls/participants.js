@@ -6,7 +6,7 @@ import { runAndReport } from "../ui/notices.js";
 import { t } from "../ui/translation.js";
 import { userAvatar } from "../content/avatars.js";
 import { getCalls } from "../voice/calls.js";
-import { callIdOf } from "./call_places.js";
+import { callIdOf } from "./places.js";
 import { canFullscreen, toggleFullscreen } from "./layout.js";
 import { openParticipantOptions } from "./dialogs.js";
 import { isUnwatched, screenPreview, stopWatchingButton, updateViewers, viewersButton } from "./screen_shares.js";

@@ -8,7 +8,7 @@ import { runAndReport } from "../ui/notices.js";
 import { openPopup } from "../ui/popups.js";
 import { t } from "../ui/translation.js";
 import { soundPath } from "../content/cdn_paths.js";
-import { emojiElement } from "../content/emoji_element.js";
+import { emojiElement } from "../content/emoji/element.js";
 import { getCalls } from "../voice/calls.js";
 
 /** Play the sounds that participants send to the current call. Call once, before the gateway connects. */

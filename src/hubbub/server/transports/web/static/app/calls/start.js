@@ -3,7 +3,7 @@
 import { announce } from "../ui/live_region.js";
 import { t } from "../ui/translation.js";
 import { getCalls } from "../voice/calls.js";
-import { findCallChannel } from "./call_places.js";
+import { findCallChannel } from "./places.js";
 import { startPrivateCalls } from "./private_calls.js";
 import { startSoundboard } from "./soundboard.js";
 

@@ -13,7 +13,7 @@ import { channelPath } from "../ui/router.js";
 import { relativeTime } from "../ui/times.js";
 import { t, tn } from "../ui/translation.js";
 import { cdnPath } from "../content/cdn_paths.js";
-import { emojiElement } from "../content/emoji_element.js";
+import { emojiElement } from "../content/emoji/element.js";
 import { summarizeMessage } from "../content/message_text.js";
 import { FirstMessages } from "./first_messages.js";
 import { channelHeader, openChannelMenu } from "./header.js";

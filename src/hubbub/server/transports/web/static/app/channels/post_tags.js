@@ -5,7 +5,7 @@ import { ChannelFlags, Permissions } from "../network/enums.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
 import { t, tn } from "../ui/translation.js";
-import { emojiElement } from "../content/emoji_element.js";
+import { emojiElement } from "../content/emoji/element.js";
 
 /** Return the emoji and the name of a tag. */
 export function tagLabel(tag, guild) {

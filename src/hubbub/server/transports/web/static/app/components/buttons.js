@@ -5,7 +5,7 @@ import { MESSAGE_COMPONENT, getInteractions } from "../network/interactions.js";
 import { bindToChannel } from "../state/context.js";
 import { h } from "../ui/dom.js";
 import { t } from "../ui/translation.js";
-import { emojiElement } from "../content/emoji_element.js";
+import { emojiElement } from "../content/emoji/element.js";
 import { fetchSkuLabel } from "./sku_labels.js";
 
 const { LINK, PREMIUM } = ButtonStyle;

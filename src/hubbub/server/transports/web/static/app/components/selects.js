@@ -6,7 +6,7 @@
 import { ComponentType } from "../generated/enums.js";
 import { createPicker } from "../ui/picker.js";
 import { t } from "../ui/translation.js";
-import { emojiElement } from "../content/emoji_element.js";
+import { emojiElement } from "../content/emoji/element.js";
 import { sendComponentInteraction } from "./buttons.js";
 import { findEntityChoices, defaultEntityChoices } from "./entity_choices.js";
 

@@ -12,7 +12,7 @@ import { announce } from "../ui/live_region.js";
 import { growToContent, insertAtCursor } from "../ui/textarea.js";
 import { t, tNodes } from "../ui/translation.js";
 import { channelTitle } from "../content/avatars.js";
-import { openEmojiPicker } from "../content/emoji_picker.js";
+import { openEmojiPicker } from "../content/emoji/picker.js";
 import { emojiMention } from "../content/guild_emoji.js";
 import { summarizeMessage } from "../content/message_text.js";
 import { attachCommandList } from "../commands/list.js";
@@ -218,7 +218,7 @@ class Composer extends LayoutPart {
     const text = this.suggestions.resolve(this.field.value).trim();
     if (!EMOJI_NAME.test(text)) return text;
     this.field.readOnly = true;
-    const module = await loadModule(() => import("../content/emoji_text.js"));
+    const module = await loadModule(() => import("../content/emoji/text.js"));
     const content = (await module?.replaceEmojiNames(text, this.context)) ?? text;
     this.field.readOnly = false;
     return content;

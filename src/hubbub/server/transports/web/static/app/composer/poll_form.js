@@ -12,8 +12,8 @@ import { formField, iconButton } from "../ui/controls.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h, icon } from "../ui/dom.js";
 import { t, tn } from "../ui/translation.js";
-import { emojiElement } from "../content/emoji_element.js";
-import { openEmojiPicker } from "../content/emoji_picker.js";
+import { emojiElement } from "../content/emoji/element.js";
+import { openEmojiPicker } from "../content/emoji/picker.js";
 
 const ANSWERS_MIN = 2;
 /** Durations of a poll in hours, with their labels. */

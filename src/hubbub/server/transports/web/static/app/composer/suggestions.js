@@ -240,7 +240,7 @@ const SUGGESTION_SOURCES = {
 
 /** Return suggestions for Unicode emoji, whose list is loaded on first use. */
 async function suggestUnicodeEmoji({ state }, query) {
-  const module = await loadModule(() => import("../content/emoji_set.js"));
+  const module = await loadModule(() => import("../content/emoji/set.js"));
   if (module === null) return [];
   const matches = module.searchEmoji(await module.loadEmojiSet(), query);
   return matches.slice(0, RESULTS_MAX).map(entry => {

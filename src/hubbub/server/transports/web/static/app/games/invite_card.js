@@ -8,7 +8,7 @@ import { h, setChildren } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
 import { t } from "../ui/translation.js";
 import { appIcon } from "../content/app_icons.js";
-import { partySizeText } from "./activity_text.js";
+import { partySizeText } from "./activity/text.js";
 import { coverPath, findImagePath } from "./game_images.js";
 import { isPartyFull, ownJoinableActivities } from "./parties.js";
 import { partyButton } from "./party_buttons.js";

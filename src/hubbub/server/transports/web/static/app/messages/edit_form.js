@@ -16,7 +16,7 @@ export function showEditForm(node, message, context, timeline) {
   const save = async () => {
     const text = resolveMentionNames(input.value, mentions).trim();
     input.disabled = true;
-    const module = text === message.content ? null : await loadModule(() => import("../content/emoji_text.js"));
+    const module = text === message.content ? null : await loadModule(() => import("../content/emoji/text.js"));
     const content = (await module?.replaceEmojiNames(text, context)) ?? text;
     if (content === message.content) {
       stopEditing();

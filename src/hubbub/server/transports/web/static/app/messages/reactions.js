@@ -5,7 +5,7 @@ import { h, icon } from "../ui/dom.js";
 import { loadModule } from "../ui/lazy_modules.js";
 import { runAndReport } from "../ui/notices.js";
 import { t } from "../ui/translation.js";
-import { openEmojiPicker } from "../content/emoji_picker.js";
+import { openEmojiPicker } from "../content/emoji/picker.js";
 import { customEmojiImage } from "../content/markdown.js";
 import { emojiKey, reactionPath } from "./reaction_paths.js";
 

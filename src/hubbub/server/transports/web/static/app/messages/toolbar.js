@@ -12,7 +12,7 @@ import { openMenu } from "../ui/popups.js";
 import { channelPath } from "../ui/router.js";
 import { matchShortcut } from "../ui/shortcuts.js";
 import { t } from "../ui/translation.js";
-import { openEmojiPicker } from "../content/emoji_picker.js";
+import { openEmojiPicker } from "../content/emoji/picker.js";
 import { isUserMessage, summarizeMessage } from "../content/message_text.js";
 import { reportItem } from "../reports/report_items.js";
 import { openProfile } from "../users/profile.js";

@@ -8,7 +8,7 @@ import { LayoutPart } from "../ui/layout_part.js";
 import { showNotice } from "../ui/notices.js";
 import { t } from "../ui/translation.js";
 import { userAvatar } from "../content/avatars.js";
-import { activityLine } from "../games/activity_text.js";
+import { activityLine } from "../games/activity/text.js";
 import { memberMenuHandler, openDirectMessage, openProfile, relationshipButtons } from "./profile.js";
 
 const { FRIEND, BLOCKED, PENDING_INCOMING, PENDING_OUTGOING } = RelationshipType;

@@ -6,7 +6,7 @@ import { LayoutPart } from "../ui/layout_part.js";
 import { t } from "../ui/translation.js";
 import { VirtualList } from "../ui/virtual_list.js";
 import { userAvatar } from "../content/avatars.js";
-import { activityLine } from "../games/activity_text.js";
+import { activityLine } from "../games/activity/text.js";
 import { groupMembers } from "./member_groups.js";
 import { memberMenuHandler, openProfile } from "./profile.js";
 

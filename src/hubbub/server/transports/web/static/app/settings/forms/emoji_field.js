@@ -3,7 +3,7 @@
 import { iconButton } from "../../ui/controls.js";
 import { h, icon } from "../../ui/dom.js";
 import { t } from "../../ui/translation.js";
-import { openEmojiPicker } from "../../content/emoji_picker.js";
+import { openEmojiPicker } from "../../content/emoji/picker.js";
 import { customEmojiImage } from "../../content/markdown.js";
 import { labelInSentence, showFieldNotice } from "./fields.js";
 

@@ -1,0 +1,1 @@
+"""Credentials of accounts: passwords, authenticator codes, and the limit of failed attempts."""

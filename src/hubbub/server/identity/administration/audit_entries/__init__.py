@@ -1,0 +1,1 @@
+"""The audit log of operators, and its entries about rejected uploads."""

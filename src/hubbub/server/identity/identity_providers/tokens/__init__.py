@@ -1,0 +1,1 @@
+"""ID tokens of external issuers: issuer URLs, discovery of keys, and verification."""

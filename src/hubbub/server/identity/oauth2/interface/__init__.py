@@ -1,0 +1,1 @@
+"""Functions of the slice for other slices, by purpose."""

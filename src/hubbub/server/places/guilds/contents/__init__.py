@@ -1,0 +1,1 @@
+"""Contents of guilds: their initial roles and channels, and their archive."""

@@ -1,0 +1,1 @@
+"""Files with invites: the archive of a guild, and lists of target users."""

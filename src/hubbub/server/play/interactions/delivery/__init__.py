@@ -1,0 +1,1 @@
+"""Delivery of interactions to HTTP endpoints, and timeouts of unanswered interactions."""

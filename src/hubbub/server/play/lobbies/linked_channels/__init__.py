@@ -1,0 +1,1 @@
+"""Links between lobbies and guild channels, and the messages that both share."""

@@ -1,0 +1,1 @@
+"""Payments of subscriptions: billing periods, charges and refunds."""

@@ -1,0 +1,1 @@
+"""Embeds and components of messages."""

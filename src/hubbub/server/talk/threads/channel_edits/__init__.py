@@ -1,0 +1,1 @@
+"""Handlers that change channels of any kind, and forum posts created by webhooks."""

@@ -1,0 +1,1 @@
+"""Execution of webhooks, and the formats of other services for their messages."""

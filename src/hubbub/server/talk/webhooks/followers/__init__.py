@@ -1,0 +1,1 @@
+"""Copies of published announcements in the channels that follow an announcement channel."""

@@ -1,1 +1,0 @@
-"""Formats of other services for webhook messages."""
