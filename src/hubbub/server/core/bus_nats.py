@@ -517,6 +517,8 @@ class NatsBus(Bus[BusMessage]):
             log.exception("A bus message could not be decoded", extra={"subject": subject})
             return
         self.metrics.bus_received.inc()
+        if self.on_received is not None:
+            self.on_received(subject, message)
         if not self._held_messages and self.can_deliver():
             self._deliver(subject, message)
         elif len(self._held_messages) < HELD_MESSAGES_MAX:

@@ -26,6 +26,7 @@ from hubbub.server.core.gateway_queries import GuildReader
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.observation import Observer
 from hubbub.server.core.presences import Presences
+from hubbub.server.core.publication_log import PublicationLog
 from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.core.slices import Slice
 from hubbub.server.core.snowflakes import SnowflakeFactory
@@ -89,6 +90,7 @@ class Gateway:
         trace: Trace | None = None,
         rate_limits: RateLimits | None = None,
         observer: Observer | None = None,
+        publication_log: PublicationLog | None = None,
     ) -> None:
         self._config = config
         self._rate_limits = rate_limits or RateLimits(clock.now_ms, config.rate_limits)
@@ -109,7 +111,7 @@ class Gateway:
             trace=trace if trace is not None else Trace(),
             observer=observer,
         )
-        self.sessions = GatewaySessions(self._context, bus, metrics, presences)
+        self.sessions = GatewaySessions(self._context, bus, metrics, presences, publication_log)
         self.session_starts = SessionStarts(config, clock, self._rate_limits)
         self._commands = Commands(self._context, self.sessions, metrics, self._rate_limits)
         self._connections: set[GatewayConnection] = set()

@@ -72,6 +72,7 @@ class GatewaySession:
         "early_events",
         "has_ended",
         "expiry_timer",
+        "first_snapshot",
         "id",
         "intents",
         "is_oauth2",
@@ -138,6 +139,8 @@ class GatewaySession:
         """Events for the user received before READY was sent; None afterwards."""
         self.snapshot: Snapshot | None = None
         """The store snapshot of READY; None once no earlier event can still arrive."""
+        self.first_snapshot: Snapshot | None = None
+        """The store snapshot of READY, which stays set; None before READY."""
         self.acknowledged_seq = 0
         """The last sequence number that the client acknowledged in a heartbeat."""
         self.expiry_timer: Timer | None = None
@@ -182,6 +185,10 @@ class GatewaySession:
     def owns_event_of(self, guild_id: int | None) -> bool:
         """Return whether an event belongs to this session's shard; an event without a guild belongs to shard 0."""
         return self.shard.shard_id == 0 if guild_id is None else self.owns_guild(guild_id)
+
+    def has_commit(self, stamp: int) -> bool:
+        """Return whether READY contains the commit with this stamp; False for stamp 0."""
+        return self.first_snapshot is not None and stamp != 0 and self.first_snapshot.covers(stamp)
 
     def needs_event(self, dispatch: Dispatch) -> bool:
         """Return whether the session still needs an event, because READY does not contain it."""

@@ -20,6 +20,7 @@ from hubbub.server.core.call import Actor
 from hubbub.server.core.event_dispatch import BROADCAST_SUBJECT, Dispatch, UserAudience
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.presences import Presences, SessionPresence
+from hubbub.server.core.publication_log import PublicationLog
 from hubbub.server.core.store import Tx
 from hubbub.server.transports.gateway.compression import BlockCompressor
 from hubbub.server.transports.gateway.context import GatewayContext
@@ -59,7 +60,14 @@ class _SubscribedHub(NamedTuple):
 class GatewaySessions:
     """The sessions of this node, indexed by session, guild and user."""
 
-    def __init__(self, context: GatewayContext, bus: Bus[Dispatch], metrics: Metrics, presences: Presences) -> None:
+    def __init__(
+        self,
+        context: GatewayContext,
+        bus: Bus[Dispatch],
+        metrics: Metrics,
+        presences: Presences,
+        publication_log: PublicationLog | None = None,
+    ) -> None:
         self._context = context
         self._bus = bus
         self._record_delivered = metrics.count_delivered
@@ -97,7 +105,7 @@ class GatewaySessions:
             read_audience=context.presence_audience,
             deliver_local=self._deliver_local,
             on_lost_sessions=self._on_lost_sessions,
-            has_unpublished=context.has_unpublished,
+            publication_log=publication_log,
         )
         metrics.watch(metrics.gateway_sessions, lambda: len(self._sessions))
 
@@ -196,6 +204,7 @@ class GatewaySessions:
             opening = await self._context.ready(
                 session, lambda guilds: self._ready_fields(session, guilds, connection.resume_url, identify.shard)
             )
+            session.first_snapshot = opening.snapshot
             session.snapshot, session.application_name = opening.snapshot, opening.application_name
             require_sharding(len(opening.guilds), actor)
             # Events of a guild after READY must reach the client even if they happen before its GUILD_CREATE.
