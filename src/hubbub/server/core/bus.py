@@ -137,6 +137,10 @@ class Bus(ABC, Generic[BusMessage]):
         self._gap_callbacks[subscription] = callback
         return subscription
 
+    def received_numbers(self) -> dict[int, int] | None:
+        """Return the number of the last delivered message of each publisher; None while received messages are held."""
+        return {}
+
     def resume(self) -> None:
         """Deliver the messages that were held while `can_deliver` returned False; do nothing if this bus holds none."""
 

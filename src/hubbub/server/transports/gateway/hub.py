@@ -80,6 +80,8 @@ class GuildHub:
         """Recently admitted sessions, whose GUILD_CREATE may already contain an event that arrives later."""
         self._recent_end_stamp = 0
         """Stamp at and after which no event is contained in the GUILD_CREATE of a recently admitted session."""
+        self._has_taken_seats = False
+        """Whether a recently admitted session was taken from another node, which may have sent an event that arrives later."""
         self._queue: deque[Dispatch | Seat] = deque()
         self._queue_task: asyncio.Task[None] | None = None
         self._changed_channels: dict[int, ChangedChannel] = {}
@@ -156,6 +158,7 @@ class GuildHub:
             if now - seat.opened_at >= LATE_EVENT_SECONDS:
                 del self._recent_seats[session]
                 seat.snapshot = None
+        self._has_taken_seats = self._has_taken_seats and bool(self._recent_seats)
         if self._changed_channels:
             self._changed_channels = {
                 channel: change
@@ -183,11 +186,16 @@ class GuildHub:
             arrival.visible,
             arrival.moderated,
         )
+        if seat.known_channels is not None:
+            # The client has GUILD_CREATE from another node. A change since then is announced with its event.
+            seat.snapshot, self._has_taken_seats = None, True
+            seat.visible_channels = seat.known_channels.visible_channels
+            seat.moderated_channels = seat.known_channels.moderated_channels
         seat.opened_at = asyncio.get_running_loop().time()
         self.seats[session] = self._recent_seats[session] = seat
         self._recent_end_stamp = max(self._recent_end_stamp, arrival.snapshot.end)
         self._update_standings(member)
-        if arrival.body is not None:
+        if arrival.body is not None and seat.known_channels is None:
             session.send(self._create_packet("GUILD_CREATE", arrival.body))
         backlog, seat.backlog = seat.backlog or [], None
         for dispatch in backlog:
@@ -385,7 +393,7 @@ class GuildHub:
         assert isinstance(audience, GuildAudience)
         with_content, without_content = self._recipients(audience.channel_id, audience.permission, dispatch.intents)
         if (
-            (self._recent_seats and 0 < dispatch.stamp < self._recent_end_stamp)
+            (self._recent_seats and (self._has_taken_seats or 0 < dispatch.stamp < self._recent_end_stamp))
             or only is not None
             or audience.users
             or audience.members is not None

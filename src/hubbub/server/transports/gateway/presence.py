@@ -34,7 +34,14 @@ from hubbub.server.core.event_dispatch import (
     UserAudience,
     dispatch,
 )
-from hubbub.server.core.presences import PLATFORM_VIEW, ActivitySecrets, Presence, Presences, SessionPresence
+from hubbub.server.core.presences import (
+    LOCAL_NODE,
+    PLATFORM_VIEW,
+    ActivitySecrets,
+    Presence,
+    Presences,
+    SessionPresence,
+)
 from hubbub.server.core.publication_log import MissedEvent, PublicationLog
 from hubbub.server.transports.gateway.activities import visible_activities
 from hubbub.server.transports.gateway.context import PresenceAudience
@@ -84,6 +91,8 @@ class _NodeMessage(msgspec.Struct, kw_only=True, omit_defaults=True):
     """User of the session that ended; used by `NODE_SESSION_ENDED`."""
     session_id: str = ""
     """Session that ended; used by `NODE_SESSION_ENDED`."""
+    is_gateway: bool = msgspec.field(default=False, name="gateway")
+    """Whether the node accepts sessions, also those of other nodes."""
     has_publication_log: bool = msgspec.field(default=False, name="logged")
     """Whether the node records its unpublished events in the store."""
 
@@ -115,6 +124,9 @@ class PresenceFeed:
         self._publication_log = publication_log
         self._logged_nodes: set[str] = set()
         """Nodes that record their unpublished events."""
+        self.gateway_nodes: set[str] = set()
+        """Other nodes that accept sessions."""
+        self._is_draining = False
         self.lost_node_checks: set[asyncio.Task[None]] = set()
         """Running tasks that read the logs of lost nodes."""
         self.node = secrets.token_hex(8) if publication_log is None else publication_log.node
@@ -151,6 +163,23 @@ class PresenceFeed:
             self.publish_task.cancel()
         for task in self.lost_node_checks:
             task.cancel()
+
+    def drain(self) -> None:
+        """Announce that this node accepts no more sessions."""
+        self._is_draining = True
+        self._send(NODE_KEEPALIVE)
+
+    def take(self, presence: SessionPresence) -> None:
+        """Store the presence of a session that this node took from another one; it is unchanged for users."""
+        presence = msgspec.structs.replace(presence, node=LOCAL_NODE)
+        self._presences.update(presence)
+        self._send(NODE_REPORT, session_presences=[presence])
+
+    def give(self, user_id: int, session_id: str, node: str) -> None:
+        """Record that another node took a session of this node."""
+        presence = self._presences.find_session(user_id, session_id)
+        if presence is not None:
+            self._presences.update(msgspec.structs.replace(presence, node=node))
 
     def set_presence(self, session: GatewaySession, request: SetPresence) -> None:
         """Set a session's presence. A request with an unknown status is ignored (spec/gateway.md#8)."""
@@ -256,7 +285,12 @@ class PresenceFeed:
             self._bus.deliver_local(event.subject, missed_event_gap(event))
 
     def _send(self, event: str, **fields: Any) -> None:
-        message = _NodeMessage(node=self.node, has_publication_log=self._publication_log is not None, **fields)
+        message = _NodeMessage(
+            node=self.node,
+            has_publication_log=self._publication_log is not None,
+            is_gateway=self._read_audience is not None and not self._is_draining,
+            **fields,
+        )
         body = codec.encode(message)
         self._bus.publish(BUS_SUBJECT, Dispatch(event=event, body=body, audience=NO_SESSIONS))
 
@@ -276,6 +310,10 @@ class PresenceFeed:
         self._last_message_at[message.node] = asyncio.get_running_loop().time()
         if message.has_publication_log:
             self._logged_nodes.add(message.node)
+        if message.is_gateway:
+            self.gateway_nodes.add(message.node)
+        else:
+            self.gateway_nodes.discard(message.node)
         if dispatch.event == NODE_REPORT and message.is_full:
             self._replace(message.node, message.session_presences)
         elif dispatch.event == NODE_REPORT:
@@ -316,6 +354,7 @@ class PresenceFeed:
         """Remove a node and its sessions, and inform this node's sessions."""
         self._last_message_at.pop(node, None)
         self._logged_nodes.discard(node)
+        self.gateway_nodes.discard(node)
         # Every remaining node detects the loss itself, so each updates only its own sessions.
         user_ids = {presence.user_id for presence in self._presences.sessions(node)}
         for user_id, views in self._presences.remove_node(node).items():
