@@ -86,6 +86,8 @@ JOBS_SUBJECT = "jobs"
 """The bus subject on which workers are notified of new jobs."""
 PRESENCE_SWEEP_SECONDS = 5.0
 """Interval in seconds at which a process without a gateway removes the presences of nodes that stopped responding."""
+FIRST_REQUEST_SECONDS = 0.1
+"""Time in seconds after the last accepted connection within which a load balancer sends its request."""
 SHUTDOWN_GRACE_SECONDS = 1.0
 """Time in seconds for which a request that still runs after the drain may handle its cancellation."""
 
@@ -398,6 +400,8 @@ class App:
     async def stop(self) -> None:
         """Drain and stop: sessions receive Reconnect, requests finish, then everything closes."""
         self._operator_endpoints.is_draining = True
+        if self._http_server is not None:
+            self._http_server.is_draining = True
         if self.voice is not None:
             await self.voice.close()
         if self.gateway is not None:
@@ -405,6 +409,9 @@ class App:
         if self._runner is not None and self._http_server is not None:
             for site in list(self._runner.sites):
                 await site.stop()
+            if self.config.gateway.drain_ms:
+                # The request of a connection that was just accepted has not arrived yet, and is not counted as running.
+                await asyncio.sleep(FIRST_REQUEST_SECONDS)
             if self._activities is not None:
                 await self._activities.drain()
             # Requests get as much time as sessions.

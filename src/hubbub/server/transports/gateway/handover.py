@@ -19,7 +19,6 @@ from typing import Final, Literal
 import msgspec
 
 from hubbub.protocol import codec
-from hubbub.protocol.enums import CloseCode
 from hubbub.server.core.bus import Bus, BusError, Subscription
 from hubbub.server.core.call import Actor
 from hubbub.server.core.event_dispatch import Dispatch
@@ -304,11 +303,7 @@ class SessionHandover:
 
     async def _give(self, session: GatewaySession, request: _Request) -> _Reply:
         """End a session on this node and return its state, once all received events were sent to it."""
-        for connection in (session.connection, session.resuming_connection):
-            if connection is not None:
-                connection.session = None
-                connection.close(CloseCode.UNKNOWN_ERROR, "Resumed elsewhere")
-        session.connection = session.resuming_connection = None
+        self._sessions.disconnect(session)
         received_numbers = await self._wait_idle(session)
         if received_numbers is None:
             return _Reply(status="unknown" if session.has_ended else "busy")

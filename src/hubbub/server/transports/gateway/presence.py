@@ -170,10 +170,12 @@ class PresenceFeed:
         self._send(NODE_KEEPALIVE)
 
     def take(self, presence: SessionPresence) -> None:
-        """Store the presence of a session that this node took from another one; it is unchanged for users."""
+        """Store the presence of a session that this node took from another one, and report it to the other nodes."""
         presence = msgspec.structs.replace(presence, node=LOCAL_NODE)
-        self._presences.update(presence)
+        changed_views = self._presences.update(presence)
         self._send(NODE_REPORT, session_presences=[presence])
+        # The presence of a user with several sessions depends on their order.
+        self._queue_update(presence.user_id, changed_views, to_all_nodes=True, is_bot=presence.is_bot)
 
     def give(self, user_id: int, session_id: str, node: str) -> None:
         """Record that another node took a session of this node."""

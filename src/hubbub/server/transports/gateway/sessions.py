@@ -383,11 +383,8 @@ class GatewaySessions:
         """
         if not 0 <= seq <= session.replay.last_seq:
             raise CloseConnection(CloseCode.INVALID_SEQ, "Invalid seq")
-        for old_connection in (session.connection, session.resuming_connection):
-            if old_connection is not None:
-                old_connection.session = None
-                old_connection.close(CloseCode.UNKNOWN_ERROR, "Resumed elsewhere")
-        session.connection, session.resuming_connection = None, connection
+        self.disconnect(session)
+        session.resuming_connection = connection
         connection.session = session
         if session.expiry_timer is not None:
             session.expiry_timer.cancel()
@@ -405,6 +402,19 @@ class GatewaySessions:
         session.resuming_connection, session.connection = None, connection
         session.send(self.create_packet(RESUMED.name, codec.encode(Resumed())))
         return True
+
+    def disconnect(self, session: GatewaySession) -> None:
+        """Close the connections of a session that is resumed elsewhere; it expires unless that succeeds."""
+        for connection in (session.connection, session.resuming_connection):
+            if connection is not None:
+                connection.session = None
+                connection.close(CloseCode.UNKNOWN_ERROR, "Resumed elsewhere")
+        session.connection = session.resuming_connection = None
+        self._start_expiry(session)
+
+    def _start_expiry(self, session: GatewaySession) -> None:
+        if session.expiry_timer is None:
+            session.expiry_timer = self._context.clock.call_later(self._resume_window_ms, lambda: self._expire(session))
 
     # Handover between nodes (decisions/0170)
 
@@ -436,7 +446,7 @@ class GatewaySessions:
             session.replay.append(packet)
         session.acknowledged_seq, session.received_numbers = acknowledged_seq, received_numbers
         self._sessions[session.id] = session
-        session.expiry_timer = self._context.clock.call_later(self._resume_window_ms, lambda: self._expire(session))
+        self._start_expiry(session)
         if presence is not None:
             self.presence_feed.take(presence)
         hub_seats = []
@@ -483,8 +493,8 @@ class GatewaySessions:
         if code in SESSION_ENDING_CODES:
             self._end(session)
             self._spawn(self._run_ended_hooks([session]))
-        elif session.connection is None and session.resuming_connection is None and session.expiry_timer is None:
-            session.expiry_timer = self._context.clock.call_later(self._resume_window_ms, lambda: self._expire(session))
+        elif session.connection is None and session.resuming_connection is None:
+            self._start_expiry(session)
 
     async def _expire(self, session: GatewaySession) -> None:
         self._end(session)
@@ -562,7 +572,9 @@ class GatewaySessions:
             if session.connection is not None:
                 session.replay.discard(session.acknowledged_seq, created_before, now)
             if now - session.started_at >= LATE_EVENT_SECONDS:
-                session.snapshot = session.received_numbers = None
+                session.snapshot = None
+                if session.received_numbers and all(seat.opened.done() for seat in session.seats.values()):
+                    session.received_numbers = None
         for hub, _ in self._hubs.values():
             hub.prune(now)
         self.presence_feed.sweep(now)
