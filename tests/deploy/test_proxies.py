@@ -119,9 +119,8 @@ def program_path(name: str) -> str:
     return path
 
 
-def nginx_command(deployment: Deployment, servers: str) -> list[str]:
-    """Return the command that runs nginx with some `server` blocks and without access to system folders."""
-    folder = deployment.folder
+def nginx_command(folder: Path, servers: str) -> list[str]:
+    """Return the command that runs nginx with some `server` blocks, in a folder and without access to system folders."""
     temporary = "".join(
         f"{kind}_temp_path {folder}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
@@ -151,7 +150,7 @@ def nginx_example(deployment: Deployment) -> tuple[list[str], dict[str, str]]:
     }.items():
         assert shown in example, shown
         example = example.replace(shown, real)
-    return nginx_command(deployment, example), {}
+    return nginx_command(deployment.folder, example), {}
 
 
 def caddy_example(deployment: Deployment) -> tuple[list[str], dict[str, str]]:
@@ -241,7 +240,7 @@ async def test_the_example_of_a_proxy_passes_all_checks(deployment: Deployment, 
 async def test_the_doctor_names_what_a_bare_proxy_breaks(deployment: Deployment) -> None:
     token = await deployment.register_user()
     port = choose_free_port()
-    command = nginx_command(deployment, BARE_PROXY % {"port": port, "upstream_port": deployment.upstream_port})
+    command = nginx_command(deployment.folder, BARE_PROXY % {"port": port, "upstream_port": deployment.upstream_port})
     async with run_proxy(command, port, deployment.folder):
         code, findings = await deployment.run_doctor(f"http://127.0.0.1:{port}", token)
         async with aiohttp.ClientSession() as client, client.get(f"http://127.0.0.1:{port}/gateway") as response:
@@ -263,7 +262,7 @@ async def test_the_doctor_names_what_a_bare_proxy_breaks(deployment: Deployment)
 @pytest.mark.program("nginx")
 async def test_the_doctor_names_a_proxy_without_a_server(deployment: Deployment) -> None:
     port = choose_free_port()
-    command = nginx_command(deployment, BARE_PROXY % {"port": port, "upstream_port": choose_free_port()})
+    command = nginx_command(deployment.folder, BARE_PROXY % {"port": port, "upstream_port": choose_free_port()})
     async with run_proxy(command, port, deployment.folder):
         code, findings = await deployment.run_doctor(f"http://127.0.0.1:{port}", "token")
     assert code == 1

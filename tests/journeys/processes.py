@@ -269,9 +269,12 @@ class GatewaySession:
         await self.wait_until(lambda: len(self.other_frames) > frame_count)
         assert self.other_frames[frame_count]["op"] == GatewayOpcode.HELLO, self.other_frames[frame_count]
 
-    async def resume(self) -> None:
-        """Resume from the last sequence number on a new connection, without waiting for the replay."""
-        await self.connect(self.ready["resume_gateway_url"])
+    async def resume(self, url: str | None = None) -> None:
+        """Resume from the last sequence number on a new connection, by default at the resume URL.
+
+        Do not wait for the replay.
+        """
+        await self.connect(url or self.ready["resume_gateway_url"])
         payload = {
             "token": self.user.token.removeprefix("Bot "),
             "session_id": self.ready["session_id"],

@@ -46,7 +46,7 @@ from hubbub.server.core.payments import PaymentProvider, open_payments
 from hubbub.server.core.ports import Binding, compose
 from hubbub.server.core.presences import Presences
 from hubbub.server.core.process_leases import ProcessLease
-from hubbub.server.core.publication_log import PublicationLog, has_unpublished_events
+from hubbub.server.core.publication_log import PublicationLog
 from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.core.schema_monitor import SchemaMonitor
 from hubbub.server.core.slices import Slice, collect_listeners
@@ -86,6 +86,8 @@ JOBS_SUBJECT = "jobs"
 """The bus subject on which workers are notified of new jobs."""
 PRESENCE_SWEEP_SECONDS = 5.0
 """Interval in seconds at which a process without a gateway removes the presences of nodes that stopped responding."""
+FIRST_REQUEST_SECONDS = 0.1
+"""Time in seconds after the last accepted connection within which a load balancer sends its request."""
 SHUTDOWN_GRACE_SECONDS = 1.0
 """Time in seconds for which a request that still runs after the drain may handle its cancellation."""
 
@@ -160,13 +162,10 @@ class App:
         self._process_lease: ProcessLease | None = None
         self._schema_monitor = SchemaMonitor(self.database, self._handle_fatal)
         self._id_mark = IdMark(self.database, self.ids, self.clock, config.worker)
-        self._node = secrets.token_hex(8)
-        """The ID of this process on the bus, if it serves no gateway."""
-        # API and gateway processes commit often, and an entry would cost each of their transactions a write.
         self._publication_log = (
-            PublicationLog(self.database, self.bus, self.clock, self._node)
-            if config.nats_url is not None and config.roles.isdisjoint({"api", "gateway"})
-            else None
+            None
+            if config.nats_url is None
+            else PublicationLog(self.database, self.bus, self.clock, node=secrets.token_hex(8))
         )
         self._presence_feed: PresenceFeed | None = None
         self._presence_sweeper: asyncio.Task[None] | None = None
@@ -264,6 +263,7 @@ class App:
                 trace=self.trace,
                 rate_limits=self.rate_limits,
                 observer=self.observer,
+                publication_log=self._publication_log,
             )
             await self.gateway.start()
             routes += [web.get("/gateway", self.gateway.handle), web.get("/gateway/", self.gateway.handle)]
@@ -273,9 +273,7 @@ class App:
                 self.bus,
                 self.clock,
                 self.presences,
-                has_unpublished=self._has_unpublished,
-                has_publication_log=self._publication_log is not None,
-                node=self._node,
+                publication_log=self._publication_log,
             )
             self._presence_feed.start()
             self._presence_sweeper = asyncio.get_running_loop().create_task(self._sweep_presences(self._presence_feed))
@@ -402,6 +400,8 @@ class App:
     async def stop(self) -> None:
         """Drain and stop: sessions receive Reconnect, requests finish, then everything closes."""
         self._operator_endpoints.is_draining = True
+        if self._http_server is not None:
+            self._http_server.is_draining = True
         if self.voice is not None:
             await self.voice.close()
         if self.gateway is not None:
@@ -409,6 +409,9 @@ class App:
         if self._runner is not None and self._http_server is not None:
             for site in list(self._runner.sites):
                 await site.stop()
+            if self.config.gateway.drain_ms:
+                # The request of a connection that was just accepted has not arrived yet, and is not counted as running.
+                await asyncio.sleep(FIRST_REQUEST_SECONDS)
             if self._activities is not None:
                 await self._activities.drain()
             # Requests get as much time as sessions.
@@ -513,9 +516,6 @@ class App:
     def _wake_own_worker(self) -> None:
         if self.worker is not None:
             self.worker.wake()
-
-    async def _has_unpublished(self, node: str) -> bool:
-        return await self.database.read(lambda tx: has_unpublished_events(tx, node))
 
     async def _sweep_presences(self, feed: PresenceFeed) -> None:
         while True:

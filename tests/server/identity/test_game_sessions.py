@@ -3,7 +3,7 @@
 from hubbub.protocol.resources.lobbies import LOBBY_IDLE_SECONDS_DEFAULT
 from hubbub.server.core.call import Call
 from hubbub.server.identity import game_sessions
-from hubbub.server.transports.gateway.sessions import ORPHAN_AGE_MS
+from hubbub.server.transports.gateway.session_hooks import ORPHAN_AGE_MS
 from tests.game import Game, Player, create_game
 from tests.world import World
 

@@ -70,6 +70,8 @@ class Bus(ABC, Generic[BusMessage]):
         """Function that returns whether messages received over the network may be delivered now; otherwise they are held."""
         self.tracer: Tracer | None = None
         """The tracer of the App; None if messages are not traced."""
+        self.on_received: Callable[[str, BusMessage], None] | None = None
+        """Function called with subject and content of each message from the network, before its delivery; None for none."""
 
     @abstractmethod
     async def start(self) -> None:
@@ -121,6 +123,10 @@ class Bus(ABC, Generic[BusMessage]):
             self._interest_changed(subject)
         return subscription
 
+    def is_subscribed(self, subject: str) -> bool:
+        """Return whether this process has a subscription to a subject."""
+        return subject in self._callbacks
+
     def on_gap(self, callback: Callable[[], None]) -> Subscription:
         """Register a callback for the case that this process may have missed messages."""
 
@@ -130,6 +136,10 @@ class Bus(ABC, Generic[BusMessage]):
         subscription = Subscription(cancel)
         self._gap_callbacks[subscription] = callback
         return subscription
+
+    def received_numbers(self) -> dict[int, int] | None:
+        """Return the number of the last delivered message of each publisher; None while received messages are held."""
+        return {}
 
     def resume(self) -> None:
         """Deliver the messages that were held while `can_deliver` returned False; do nothing if this bus holds none."""

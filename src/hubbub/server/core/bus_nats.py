@@ -146,6 +146,8 @@ class NatsBus(Bus[BusMessage]):
         self._latest_encoding: tuple[BusMessage | None, bytes] = (None, b"")
         """The latest published message and its encoding."""
         self._decode = msgspec.msgpack.Decoder(message_type).decode
+        self._has_origins = "origin" in message_type.__struct_fields__
+        """Whether received messages contain their publisher and number."""
         self._message_prefix = f"{prefix}.message."
         self._request_prefix = f"{prefix}.request."
         self._gap_subject = f"{prefix}.gap"
@@ -480,6 +482,10 @@ class NatsBus(Bus[BusMessage]):
                 await asyncio.gather(ping, return_exceptions=True)
             await asyncio.sleep(HEARTBEAT_SECONDS)
 
+    def received_numbers(self) -> dict[int, int] | None:
+        """Return the number of the last delivered message of each publisher; None while received messages are held."""
+        return None if self._held_messages else dict(self._last_numbers)
+
     def resume(self) -> None:
         """Deliver the held messages in order."""
         while self._held_messages and self.can_deliver():
@@ -513,10 +519,14 @@ class NatsBus(Bus[BusMessage]):
             if len(self._last_numbers) > PUBLISHERS_MAX:
                 self._last_numbers.popitem(last=False)
             message = self._decode(payload)
+            if self._has_origins:
+                msgspec.structs.force_setattr(message, "origin", (publisher_id, message_number))
         except (msgspec.DecodeError, msgspec.ValidationError, struct.error):
             log.exception("A bus message could not be decoded", extra={"subject": subject})
             return
         self.metrics.bus_received.inc()
+        if self.on_received is not None:
+            self.on_received(subject, message)
         if not self._held_messages and self.can_deliver():
             self._deliver(subject, message)
         elif len(self._held_messages) < HELD_MESSAGES_MAX:

@@ -35,7 +35,11 @@ STORED_CHANGES_MAX: Final = 256
 """Maximum number of changes in the list; a process that missed more treats this as a gap in the bus."""
 
 GUILD_GAP: Final = "_GUILD_GAP"
-"""Internal event: rights in a guild changed, but the event of the change is missing, so nodes invalidate the guild's sessions."""
+"""Internal event: an event of a guild is missing, so nodes invalidate the guild's sessions.
+
+With a stamp, only sessions that need the event of this commit are invalidated."""
+USER_GAP: Final = "_USER_GAP"
+"""Internal event: an event for a user is missing, so nodes invalidate the user's sessions that need the commit of its stamp."""
 
 _VERSION_NAME: Final = "relay_version"
 _CHANGES_NAME: Final = "relay_changes"

@@ -161,7 +161,7 @@ class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
     resume_url: str | None = None
     """The wss:// URL of this process, where its sessions are resumed; by default derived from `public_url`.
 
-    Behind a load balancer each process has its own URL."""
+    Leave it unset behind a load balancer: a session resumes at any process."""
     drain_ms: Count = 10_000
     """The time that sessions have to reconnect elsewhere when the server shuts down."""
     disabled_functions: tuple[str, ...] = ()

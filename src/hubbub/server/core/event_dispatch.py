@@ -127,6 +127,10 @@ class Dispatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The state that the gateway must reload before delivery: `guild`, `channels` or `member`; empty for none."""
     subject_id: int = 0
     """The ID of the channel, or of the member's user, that `refresh` refers to; 0 for none. It is not related to bus subjects."""
+    origin: tuple[int, int] | None = None
+    """The publisher and the number of the message that contained the event; None unless the bus received it from another process.
+
+    Messages of a publisher arrive in the order of their numbers."""
     traceparent: str = ""
     """The W3C traceparent of the span that the next span of the event's trace follows; empty without a trace."""
 

@@ -19,7 +19,7 @@ from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.transports.gateway import hub, limits, presence
 from hubbub.server.transports.gateway.compression import Compression
 from hubbub.server.transports.gateway.context import GatewayContext, PresenceAudience
-from hubbub.server.transports.gateway.identification import Shard
+from hubbub.server.transports.gateway.identification import SessionParameters, Shard
 from hubbub.server.transports.gateway.limits import MemberRequests, SessionStarts
 from hubbub.server.transports.gateway.presence import PresenceFeed
 from hubbub.server.transports.gateway.replay import ReplayBuffer
@@ -143,10 +143,7 @@ def make_session(user_id: int) -> GatewaySession:
     """Return a session without a connection."""
     return GatewaySession(
         Actor(user_id=UserId(user_id), kind="user"),
-        intents=0,
-        shard=Shard(0, 1),
-        large_threshold=50,
-        always_obfuscates=False,
+        parameters=SessionParameters(intents=0, shard=Shard(0, 1), large_threshold=50, always_obfuscates=False),
         version=10,
         device="web",
         replay=ReplayBuffer(10, 1024),

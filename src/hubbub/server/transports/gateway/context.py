@@ -21,7 +21,6 @@ from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.gateway_queries import GuildReader, GuildState, GuildView, MemberState
 from hubbub.server.core.observation import Observer, Span
 from hubbub.server.core.presences import Presences
-from hubbub.server.core.publication_log import has_unpublished_events
 from hubbub.server.core.slices import Slice
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Database, Snapshot, Tx
@@ -193,10 +192,6 @@ class GatewayContext:
             )
 
         return await self.db.read(read_audience)
-
-    async def has_unpublished(self, node: str) -> bool:
-        """Return whether a node committed events that the bus did not confirm."""
-        return await self.db.read(lambda tx: has_unpublished_events(tx, node))
 
     async def guild_name(self, guild_id: int) -> str | None:
         """Return a guild's name, or None if the guild does not exist."""

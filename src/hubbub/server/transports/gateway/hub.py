@@ -10,23 +10,23 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core import voice
 from hubbub.server.core.change_relay import GUILD_GAP
 from hubbub.server.core.event_dispatch import Dispatch, GuildAudience
-from hubbub.server.core.gateway_queries import GuildState, MemberState
-from hubbub.server.core.store import Snapshot
+from hubbub.server.core.gateway_queries import GuildState
 from hubbub.server.transports.gateway import delivery_trace
 from hubbub.server.transports.gateway.context import GatewayContext, VisibilityGain, has_guilds_intent
+from hubbub.server.transports.gateway.hub_records import ChangedChannel, SeatedMember
 from hubbub.server.transports.gateway.packets import Packet
 from hubbub.server.transports.gateway.session import GatewaySession, Seat, send_all
 from hubbub.server.transports.gateway.standings import (
     THREAD_PARENT_TYPES,
     VOICE_CHANNEL_TYPES,
-    MemberStanding,
     Standings,
+    may_receive,
 )
 
 log = logging.getLogger(__name__)
@@ -44,28 +44,6 @@ ADMISSION_BATCH_SIZE: Final = 50
 """Maximum number of sessions whose data one read contains."""
 QUEUED_EVENTS_MAX: Final = 20_000
 """Maximum number of events that may wait for a read or for a session to be admitted, which bounds the memory in use."""
-
-
-class SeatedMember:
-    """A member of the guild with at least one session on this node."""
-
-    __slots__ = ("seats", "snapshot", "state")
-
-    def __init__(self, state: MemberState | None, snapshot: Snapshot) -> None:
-        self.state = state
-        """The member as of the last read; None if the user left the guild."""
-        self.snapshot = snapshot
-        self.seats: list[Seat] = []
-
-
-class _ChangedChannel(NamedTuple):
-    """A channel before a change of its obfuscated form or before its deletion."""
-
-    obfuscated_body: bytes
-    viewer_ids: frozenset[int]
-    """IDs of the users who could view a deleted channel; empty for a changed channel."""
-    changed_at: float
-    """Time at which the change was read, in seconds of the event loop's clock."""
 
 
 class GuildHub:
@@ -102,9 +80,11 @@ class GuildHub:
         """Recently admitted sessions, whose GUILD_CREATE may already contain an event that arrives later."""
         self._recent_end_stamp = 0
         """Stamp at and after which no event is contained in the GUILD_CREATE of a recently admitted session."""
+        self._has_taken_seats = False
+        """Whether a recently admitted session was taken from another node, which may have sent an event that arrives later."""
         self._queue: deque[Dispatch | Seat] = deque()
         self._queue_task: asyncio.Task[None] | None = None
-        self._changed_channels: dict[int, _ChangedChannel] = {}
+        self._changed_channels: dict[int, ChangedChannel] = {}
         """Channels that changed (until their event) or were deleted, by ID, for at most `LATE_EVENT_SECONDS`."""
         self._unannounced_channels: set[int] = set()
         """IDs of channels that are new in the state, until an event about the channel arrives."""
@@ -178,6 +158,7 @@ class GuildHub:
             if now - seat.opened_at >= LATE_EVENT_SECONDS:
                 del self._recent_seats[session]
                 seat.snapshot = None
+        self._has_taken_seats = self._has_taken_seats and bool(self._recent_seats)
         if self._changed_channels:
             self._changed_channels = {
                 channel: change
@@ -205,11 +186,16 @@ class GuildHub:
             arrival.visible,
             arrival.moderated,
         )
+        if seat.known_channels is not None:
+            # The client has GUILD_CREATE from another node. A change since then is announced with its event.
+            seat.snapshot, self._has_taken_seats = None, True
+            seat.visible_channels = seat.known_channels.visible_channels
+            seat.moderated_channels = seat.known_channels.moderated_channels
         seat.opened_at = asyncio.get_running_loop().time()
         self.seats[session] = self._recent_seats[session] = seat
         self._recent_end_stamp = max(self._recent_end_stamp, arrival.snapshot.end)
         self._update_standings(member)
-        if arrival.body is not None:
+        if arrival.body is not None and seat.known_channels is None:
             session.send(self._create_packet("GUILD_CREATE", arrival.body))
         backlog, seat.backlog = seat.backlog or [], None
         for dispatch in backlog:
@@ -223,7 +209,7 @@ class GuildHub:
     def receive(self, dispatch: Dispatch) -> None:
         """Handle an event of the guild from the bus."""
         if dispatch.event == GUILD_GAP:
-            self._invalidate_all()
+            self._handle_gap(dispatch.stamp)
         elif self._queue_task is not None:
             self._queue.append(dispatch)
             if len(self._queue) > QUEUED_EVENTS_MAX:
@@ -267,6 +253,18 @@ class GuildHub:
         if opening_seat is not None and opening_seat not in seats:
             seats.append(opening_seat)
         self._on_missed_events([seat.session for seat in seats])
+
+    def _handle_gap(self, stamp: int) -> None:
+        """Invalidate the sessions that need the commit with this stamp, or all sessions if the guild's state lacks it."""
+        if self.state is None or not stamp or not self.state.snapshot.covers(stamp):
+            self._invalidate_all()
+        else:
+            seats = [*self.seats.values(), *self._arriving_seats]
+            self._on_missed_events([seat.session for seat in seats if self._lacks_commit(seat, stamp)])
+
+    def _lacks_commit(self, seat: Seat, stamp: int) -> bool:
+        member = self._members.get(seat.session.user_id)
+        return not seat.session.has_commit(stamp) or (member is not None and not member.snapshot.covers(stamp))
 
     def _needs_refresh(self, dispatch: Dispatch) -> bool:
         """Return whether the guild or a member must be re-read before this event is delivered."""
@@ -334,10 +332,10 @@ class GuildHub:
                 viewer_ids = frozenset(
                     seat.session.user_id for seat in self.seats.values() if channel_id in seat.visible_channels
                 )
-                change = _ChangedChannel(channel.obfuscated_body, viewer_ids, loop_time)
+                change = ChangedChannel(channel.obfuscated_body, viewer_ids, loop_time)
                 self._changed_channels.setdefault(channel_id, change)
             elif new_channel.obfuscated_body != channel.obfuscated_body:
-                change = _ChangedChannel(channel.obfuscated_body, frozenset(), loop_time)
+                change = ChangedChannel(channel.obfuscated_body, frozenset(), loop_time)
                 self._changed_channels.setdefault(channel_id, change)
         self._unannounced_channels = (
             self._unannounced_channels | (state.channels.keys() - old_state.channels.keys())
@@ -395,7 +393,7 @@ class GuildHub:
         assert isinstance(audience, GuildAudience)
         with_content, without_content = self._recipients(audience.channel_id, audience.permission, dispatch.intents)
         if (
-            (self._recent_seats and 0 < dispatch.stamp < self._recent_end_stamp)
+            (self._recent_seats and (self._has_taken_seats or 0 < dispatch.stamp < self._recent_end_stamp))
             or only is not None
             or audience.users
             or audience.members is not None
@@ -446,7 +444,7 @@ class GuildHub:
         if recipients is None:
             recipients = self._recipient_lists[key] = ([], [])
             for session, seat in self.seats.items():
-                if (not intents or session.intents & intents) and _may_receive(seat.standing, channel_id, permission):
+                if (not intents or session.intents & intents) and may_receive(seat.standing, channel_id, permission):
                     recipients[0 if session.sees_content else 1].append(session)
         return recipients
 
@@ -584,14 +582,3 @@ class GuildHub:
             for gain, session_events in zip(gains, events_by_gain, strict=True):
                 for event, body in session_events:
                     gain.session.send(self._create_packet(event, body))
-
-
-def _may_receive(standing: MemberStanding | None, channel_id: int | None, permission: int) -> bool:
-    """Return whether a member can view the channel, if any, and has one of the permission bits, if any."""
-    if standing is None:
-        return False
-    if channel_id is None:
-        return not permission or bool(standing.guild_permissions & permission)
-    if channel_id not in standing.visible:
-        return False
-    return not permission or bool(standing.permissions(channel_id) & permission)

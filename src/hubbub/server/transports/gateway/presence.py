@@ -3,9 +3,8 @@
 Every node stores the presences of all sessions in the cluster. This includes nodes without a gateway, whose operations
 count online users. A node publishes changes of its own sessions on the bus subject `presence`. A node that starts or
 that missed messages requests the full state. A node that stops responding is removed together with its sessions, and
-the other nodes treat this as a gap in the bus, because the node may have committed changes that it did not publish. A
-node that announces its shutdown has published everything, and the log of a voice or worker node tells whether it has
-(decisions/0164).
+the other nodes look in its log for changes that it committed and did not publish (decisions/0170). A node that announces its
+shutdown has published everything.
 """
 
 import asyncio
@@ -23,6 +22,7 @@ from hubbub.protocol.resources.presence import PRESENCE_UPDATE, SESSIONS_REPLACE
 from hubbub.server.core import presences
 from hubbub.server.core.bus import Bus, Subscription
 from hubbub.server.core.call import Actor
+from hubbub.server.core.change_relay import GUILD_GAP, USER_GAP
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.event_dispatch import (
     BROADCAST_SUBJECT,
@@ -34,7 +34,15 @@ from hubbub.server.core.event_dispatch import (
     UserAudience,
     dispatch,
 )
-from hubbub.server.core.presences import PLATFORM_VIEW, ActivitySecrets, Presence, Presences, SessionPresence
+from hubbub.server.core.presences import (
+    LOCAL_NODE,
+    PLATFORM_VIEW,
+    ActivitySecrets,
+    Presence,
+    Presences,
+    SessionPresence,
+)
+from hubbub.server.core.publication_log import MissedEvent, PublicationLog
 from hubbub.server.transports.gateway.activities import visible_activities
 from hubbub.server.transports.gateway.context import PresenceAudience
 from hubbub.server.transports.gateway.session import GatewaySession
@@ -62,6 +70,9 @@ NODE_KEEPALIVE: Final = "_PRESENCE_ALIVE"
 NODE_SHUTDOWN: Final = "_PRESENCE_BYE"
 """Message that removes the sending node and its sessions."""
 
+GAP_SUBJECT_PREFIXES: Final = ("guild.", "user.")
+"""Prefixes of the bus subjects for which a missed event ends only the sessions of the guild or user."""
+
 STATUSES: Final = frozenset(Status)
 PRESENCE_SCOPES: Final = frozenset({Scope.ACTIVITIES_WRITE.value, Scope.PRESENCES_WRITE.value})
 """Scopes that allow an OAuth2 session to set its user's presence; either is enough."""
@@ -80,6 +91,8 @@ class _NodeMessage(msgspec.Struct, kw_only=True, omit_defaults=True):
     """User of the session that ended; used by `NODE_SESSION_ENDED`."""
     session_id: str = ""
     """Session that ended; used by `NODE_SESSION_ENDED`."""
+    is_gateway: bool = msgspec.field(default=False, name="gateway")
+    """Whether the node accepts sessions, also those of other nodes."""
     has_publication_log: bool = msgspec.field(default=False, name="logged")
     """Whether the node records its unpublished events in the store."""
 
@@ -96,11 +109,9 @@ class PresenceFeed:
         read_audience: Callable[..., Awaitable[PresenceAudience]] | None = None,
         deliver_local: Callable[[Dispatch], None] = lambda _: None,
         on_lost_sessions: Callable[[list[SessionPresence]], None] = lambda _: None,
-        has_unpublished: Callable[[str], Awaitable[bool]] | None = None,
-        has_publication_log: bool = False,
-        node: str | None = None,
+        publication_log: PublicationLog | None = None,
     ) -> None:
-        """Create a feed; `node` is the ID of this node, by default a new one."""
+        """Create a feed; `publication_log` has the ID of this node. Without it, the feed creates an ID."""
         self._bus = bus
         self._clock = clock
         self._presences = presences
@@ -110,14 +121,15 @@ class PresenceFeed:
         """Function that delivers an event to this node's sessions only."""
         self._on_lost_sessions = on_lost_sessions
         """Function called with the sessions of a node that stopped responding."""
-        self._has_unpublished = has_unpublished
-        """Function that returns whether the log of a lost node has unpublished events; None if logs are not read."""
-        self._has_publication_log = has_publication_log
+        self._publication_log = publication_log
         self._logged_nodes: set[str] = set()
         """Nodes that record their unpublished events."""
+        self.gateway_nodes: set[str] = set()
+        """Other nodes that accept sessions."""
+        self._is_draining = False
         self.lost_node_checks: set[asyncio.Task[None]] = set()
         """Running tasks that read the logs of lost nodes."""
-        self.node = node or secrets.token_hex(8)
+        self.node = secrets.token_hex(8) if publication_log is None else publication_log.node
         self._last_message_at: dict[str, float] = {}
         """Time of the last message of each node in seconds of the event loop's clock, by node."""
         self._changes: deque[_PendingUpdate] = deque()
@@ -151,6 +163,25 @@ class PresenceFeed:
             self.publish_task.cancel()
         for task in self.lost_node_checks:
             task.cancel()
+
+    def drain(self) -> None:
+        """Announce that this node accepts no more sessions."""
+        self._is_draining = True
+        self._send(NODE_KEEPALIVE)
+
+    def take(self, presence: SessionPresence) -> None:
+        """Store the presence of a session that this node took from another one, and report it to the other nodes."""
+        presence = msgspec.structs.replace(presence, node=LOCAL_NODE)
+        changed_views = self._presences.update(presence)
+        self._send(NODE_REPORT, session_presences=[presence])
+        # The presence of a user with several sessions depends on their order.
+        self._queue_update(presence.user_id, changed_views, to_all_nodes=True, is_bot=presence.is_bot)
+
+    def give(self, user_id: int, session_id: str, node: str) -> None:
+        """Record that another node took a session of this node."""
+        presence = self._presences.find_session(user_id, session_id)
+        if presence is not None:
+            self._presences.update(msgspec.structs.replace(presence, node=node))
 
     def set_presence(self, session: GatewaySession, request: SetPresence) -> None:
         """Set a session's presence. A request with an unknown status is ignored (spec/gateway.md#8)."""
@@ -212,6 +243,8 @@ class PresenceFeed:
         if now - self._last_keepalive_at >= KEEPALIVE_SECONDS:
             self._last_keepalive_at = now
             self._send(NODE_KEEPALIVE)
+        if self._publication_log is not None:
+            self._publication_log.prune(now)
         if not self._bus.is_healthy:
             # While the bus is unhealthy, missing messages do not mean that a node has stopped.
             self._last_message_at = dict.fromkeys(self._last_message_at, now)
@@ -224,8 +257,8 @@ class PresenceFeed:
         for node in lost_nodes:
             log.warning("A node stopped responding; ending its sessions", extra={"node": node})
             self._on_lost_sessions(self._presences.sessions(node))
-            if self._has_unpublished is not None and node in self._logged_nodes:
-                task = asyncio.get_running_loop().create_task(self._check_lost_node(node, self._has_unpublished))
+            if self._publication_log is not None and node in self._logged_nodes:
+                task = asyncio.get_running_loop().create_task(self._check_lost_node(node, self._publication_log))
                 self.lost_node_checks.add(task)
                 task.add_done_callback(self.lost_node_checks.discard)
             else:
@@ -234,18 +267,32 @@ class PresenceFeed:
         if are_events_lost:
             self._bus.notify_gap()
 
-    async def _check_lost_node(self, node: str, has_unpublished: Callable[[str], Awaitable[bool]]) -> None:
-        """Report a gap if a lost node committed events that it did not publish, or if its log cannot be read."""
+    async def _check_lost_node(self, node: str, publication_log: PublicationLog) -> None:
+        """Report a gap to sessions that need an event which a lost node did not publish.
+
+        All sessions have a gap if its log cannot be read, or if the event is for many users or for the nodes themselves.
+        """
         try:
-            has_gap = await has_unpublished(node)
+            missed_events = await publication_log.find_missed(node)
         except Exception:
             log.exception("The log of a lost node could not be read", extra={"node": node})
-            has_gap = True
-        if has_gap:
             self._bus.notify_gap()
+            return
+        if missed_events:
+            log.warning("A lost node did not publish events", extra={"node": node, "messages": len(missed_events)})
+        if any(not event.subject.startswith(GAP_SUBJECT_PREFIXES) for event in missed_events):
+            self._bus.notify_gap()
+            return
+        for event in missed_events:
+            self._bus.deliver_local(event.subject, missed_event_gap(event))
 
     def _send(self, event: str, **fields: Any) -> None:
-        message = _NodeMessage(node=self.node, has_publication_log=self._has_publication_log, **fields)
+        message = _NodeMessage(
+            node=self.node,
+            has_publication_log=self._publication_log is not None,
+            is_gateway=self._read_audience is not None and not self._is_draining,
+            **fields,
+        )
         body = codec.encode(message)
         self._bus.publish(BUS_SUBJECT, Dispatch(event=event, body=body, audience=NO_SESSIONS))
 
@@ -265,6 +312,10 @@ class PresenceFeed:
         self._last_message_at[message.node] = asyncio.get_running_loop().time()
         if message.has_publication_log:
             self._logged_nodes.add(message.node)
+        if message.is_gateway:
+            self.gateway_nodes.add(message.node)
+        else:
+            self.gateway_nodes.discard(message.node)
         if dispatch.event == NODE_REPORT and message.is_full:
             self._replace(message.node, message.session_presences)
         elif dispatch.event == NODE_REPORT:
@@ -305,6 +356,7 @@ class PresenceFeed:
         """Remove a node and its sessions, and inform this node's sessions."""
         self._last_message_at.pop(node, None)
         self._logged_nodes.discard(node)
+        self.gateway_nodes.discard(node)
         # Every remaining node detects the loss itself, so each updates only its own sessions.
         user_ids = {presence.user_id for presence in self._presences.sessions(node)}
         for user_id, views in self._presences.remove_node(node).items():
@@ -411,6 +463,16 @@ def _iter_updates(change: _PendingUpdate, audience: PresenceAudience) -> Iterato
                 *family_friend_ids, game_filter=GameFilter(family_id=view, oauth2_only=True)
             )
             yield friends_update(user_id, presence, family_audience, audience.families)
+
+
+def missed_event_gap(event: MissedEvent) -> Dispatch:
+    """Return the internal event that ends the sessions of a guild or user that need a missed event."""
+    kind, _, subject_id = event.subject.partition(".")
+    if kind == "guild":
+        return Dispatch(
+            event=GUILD_GAP, body=b"null", audience=GuildAudience(guild_id=int(subject_id)), stamp=event.stamp
+        )
+    return Dispatch(event=USER_GAP, body=b"null", audience=UserAudience.of(int(subject_id)), stamp=event.stamp)
 
 
 def presence_update(user_id: int, guild_id: int, presence: Presence | None) -> Dispatch:

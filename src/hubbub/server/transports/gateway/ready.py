@@ -4,9 +4,11 @@ from typing import Any, Final
 
 import msgspec
 
-from hubbub.protocol import codec
+from hubbub.protocol import changes, codec
 from hubbub.protocol.intents import Capabilities, Intents
-from hubbub.protocol.resources.gateway import READY, READY_SUPPLEMENTAL
+from hubbub.protocol.resources.applications import ReadyApplication, wire_flags
+from hubbub.protocol.resources.gateway import READY, READY_SUPPLEMENTAL, FeatureFlags
+from hubbub.server.core.config import GatewayConfig
 from hubbub.server.core.store import Snapshot
 from hubbub.server.transports.gateway.session import GatewaySession
 
@@ -27,6 +29,39 @@ class SessionOpening(msgspec.Struct, kw_only=True):
     snapshot: Snapshot
     application_name: str = ""
     """Name of the application of an OAuth2 session, otherwise empty."""
+
+
+def own_fields(
+    session: GatewaySession,
+    guilds: list[Any],
+    *,
+    resume_url: str,
+    shard: list[int] | None,
+    settings: GatewayConfig,
+    now_ms: int,
+) -> dict[str, Any]:
+    """Return the keys of READY that the gateway provides; slices may replace them."""
+    ready_fields: dict[str, Any] = {
+        "v": session.version,
+        "guilds": guilds,
+        "session_id": session.id,
+        "resume_gateway_url": resume_url,
+    }
+    if shard is not None:
+        # discord.py's sharded client requires this key (spec/gateway.md#4.2).
+        ready_fields["shard"] = shard
+    actor = session.actor
+    if actor.application_id is not None:
+        flags, flags_new = wire_flags(actor.application_flags, now_ms)
+        ready_fields["application"] = ReadyApplication(id=actor.application_id, flags=flags, flags_new=flags_new)
+    if session.is_oauth2:
+        ready_fields["user_application_profiles"] = {}
+        ready_fields["feature_flags"] = FeatureFlags(
+            disabled_functions=list(settings.disabled_functions),
+            disabled_gateway_events=list(settings.disabled_gateway_events),
+        )
+        ready_fields["av_sf_protocol_floor"] = int(changes.E2EE_VOICE_ONLY.is_active(now_ms))
+    return ready_fields
 
 
 def ready_events(fields: dict[str, Any], session: GatewaySession) -> list[tuple[str, bytes]]:

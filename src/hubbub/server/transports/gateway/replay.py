@@ -4,10 +4,22 @@ from collections import deque
 from itertools import islice
 from typing import Final
 
+import msgspec
+
 from hubbub.server.transports.gateway.packets import Packet
 
 ACKNOWLEDGED_SECONDS: Final = 60.0
 """Time in seconds that acknowledged packets are kept; a client that restarted may have lost acknowledged events."""
+
+
+class ReplayedEvent(msgspec.Struct, array_like=True):
+    """An event of a replay buffer that another node takes."""
+
+    event: str
+    body: msgspec.Raw
+    age_seconds: float
+    has_numeric_permissions: bool
+    """Whether the body is for sessions of API versions 6 and 7."""
 
 
 class ReplayBuffer:
@@ -15,17 +27,32 @@ class ReplayBuffer:
 
     __slots__ = ("_bytes_max", "_events_max", "_packets", "held_bytes", "last_seq")
 
-    def __init__(self, events_max: int, bytes_max: int) -> None:
+    def __init__(self, events_max: int, bytes_max: int, last_seq: int = 0) -> None:
         self._events_max = events_max
         self._bytes_max = bytes_max
         self._packets: deque[Packet] = deque()
         self.held_bytes = 0
         """Total size of the packets in bytes, counted as if none were shared."""
-        self.last_seq = 0
+        self.last_seq = last_seq
         """The sequence number of the last packet that was appended, or 0."""
 
     def __len__(self) -> int:
         return len(self._packets)
+
+    @property
+    def discarded_seq(self) -> int:
+        """The sequence number of the last packet that was discarded, or 0."""
+        return self.last_seq - len(self._packets)
+
+    def export(self, seq: int, now: float) -> list["ReplayedEvent"]:
+        """Return the events after a sequence number; `now` is in seconds of the event loop's clock."""
+        packets = islice(self._packets, seq - self.discarded_seq, None)
+        return [
+            ReplayedEvent(
+                packet.event, msgspec.Raw(packet.body), now - packet.created_at, packet.has_numeric_permissions
+            )
+            for packet in packets
+        ]
 
     def append(self, packet: Packet) -> int:
         """Store a packet and return its sequence number."""
@@ -43,7 +70,7 @@ class ReplayBuffer:
 
         Return None if packets after it were discarded, or if no packet with this sequence number was appended yet.
         """
-        discarded_seq = self.last_seq - len(self._packets)
+        discarded_seq = self.discarded_seq
         if not discarded_seq <= seq <= self.last_seq:
             return None
         return list(islice(self._packets, seq - discarded_seq, seq - discarded_seq + limit))

@@ -26,6 +26,7 @@ from hubbub.server.core.gateway_queries import GuildReader
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.observation import Observer
 from hubbub.server.core.presences import Presences
+from hubbub.server.core.publication_log import PublicationLog
 from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.core.slices import Slice
 from hubbub.server.core.snowflakes import SnowflakeFactory
@@ -37,6 +38,7 @@ from hubbub.server.transports.gateway import etf, identification
 from hubbub.server.transports.gateway.commands import Commands
 from hubbub.server.transports.gateway.compression import Compression, Encoding, has_zstd
 from hubbub.server.transports.gateway.context import GatewayContext
+from hubbub.server.transports.gateway.handover import SessionHandover
 from hubbub.server.transports.gateway.limits import SessionStarts
 from hubbub.server.transports.gateway.presence import device_of
 from hubbub.server.transports.gateway.session import GatewayConnection
@@ -89,6 +91,7 @@ class Gateway:
         trace: Trace | None = None,
         rate_limits: RateLimits | None = None,
         observer: Observer | None = None,
+        publication_log: PublicationLog | None = None,
     ) -> None:
         self._config = config
         self._rate_limits = rate_limits or RateLimits(clock.now_ms, config.rate_limits)
@@ -109,7 +112,8 @@ class Gateway:
             trace=trace if trace is not None else Trace(),
             observer=observer,
         )
-        self.sessions = GatewaySessions(self._context, bus, metrics, presences)
+        self.sessions = GatewaySessions(self._context, bus, metrics, presences, publication_log)
+        self._handover = SessionHandover(self.sessions, bus, presences)
         self.session_starts = SessionStarts(config, clock, self._rate_limits)
         self._commands = Commands(self._context, self.sessions, metrics, self._rate_limits)
         self._connections: set[GatewayConnection] = set()
@@ -121,14 +125,17 @@ class Gateway:
     async def start(self) -> None:
         """Subscribe to the bus and start the periodic cleanup. Must be called before the first connection."""
         self.sessions.start()
+        self._handover.start()
         self._sweep_task = asyncio.get_running_loop().create_task(self._sweep())
 
     async def drain(self) -> None:
-        """Ask every client to reconnect elsewhere and close the remaining connections after `drain_ms`.
+        """Ask every client to reconnect elsewhere, and close the remaining connections after `drain_ms`.
 
-        New connections are asked to reconnect immediately.
+        Then other nodes take the sessions that no client has resumed there yet. New connections are asked to reconnect
+        immediately.
         """
         self._is_draining = True
+        self.sessions.presence_feed.drain()
         for connection in list(self._connections):
             connection.send_payload(GatewayOpcode.RECONNECT)
         try:
@@ -138,6 +145,7 @@ class Gateway:
                     await self._disconnect_event.wait()
         except TimeoutError:
             await self._close_all()
+        await self._handover.drain()
 
     def request_heartbeats(self) -> None:
         """Request a heartbeat from the clients of OAuth2 sessions after the clock was set.
@@ -155,6 +163,7 @@ class Gateway:
             self._sweep_task.cancel()
             self._sweep_task = None
         await self._close_all()
+        self._handover.close()
         await self.sessions.close()
 
     async def _close_all(self) -> None:
@@ -278,7 +287,11 @@ class Gateway:
         elif opcode == GatewayOpcode.QOS_HEARTBEAT and not session.actor.is_bot:
             self._heartbeat(connection, _decode(envelope.d, dict[str, Any]).get("seq"), now)
         else:
-            await self._commands.execute(connection, session, opcode, envelope.d, now)
+            session.pending_task_count += 1
+            try:
+                await self._commands.execute(connection, session, opcode, envelope.d, now)
+            finally:
+                session.pending_task_count -= 1
 
     def _record_frame(self, connection: GatewayConnection, opcode: int, raw_payload: msgspec.Raw) -> None:
         """Record a frame of a client in the traffic, except heartbeats."""
@@ -356,8 +369,8 @@ class Gateway:
     async def _resume(self, connection: GatewayConnection, resume: Resume) -> None:
         actor = await self._require_actor(resume.token)
         connection.user_id = int(actor.user_id)
-        session = self.sessions.find(resume.session_id)
-        if session is None or session.user_id != actor.user_id or session.actor.token_id != actor.token_id:
+        session = await self._handover.find_or_take(actor, resume.session_id, resume.seq or 0)
+        if session is None or session.has_ended:
             self._metrics.gateway_resumes("unknown").inc()
             connection.send_payload(GatewayOpcode.INVALID_SESSION, False)
             return

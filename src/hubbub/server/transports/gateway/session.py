@@ -5,8 +5,11 @@ A session has one `Seat` per guild of its shard; OAuth2 sessions have none. `sen
 
 import asyncio
 import secrets
+from collections.abc import Mapping
 from typing import Final, TypeAlias
 from weakref import WeakValueDictionary
+
+import msgspec
 
 from hubbub.protocol.enums import CloseCode
 from hubbub.protocol.intents import Intents
@@ -18,7 +21,7 @@ from hubbub.server.core.legacy_permissions import STRING_PERMISSIONS_VERSION
 from hubbub.server.core.store import Snapshot
 from hubbub.server.transports.gateway.connection import GatewayWebSocket
 from hubbub.server.transports.gateway.guild_arrival import GuildArrival
-from hubbub.server.transports.gateway.identification import Shard
+from hubbub.server.transports.gateway.identification import SessionParameters
 from hubbub.server.transports.gateway.packets import Packet
 from hubbub.server.transports.gateway.replay import ReplayBuffer
 from hubbub.server.transports.gateway.standings import MemberStanding
@@ -42,6 +45,13 @@ PREFIXES_OUTSIDE_GUILD_CREATE: Final = (
     "WEBHOOKS_",
 )
 """Prefixes of events whose content GUILD_CREATE does not contain; a session must receive them from READY on."""
+
+
+class SeatState(msgspec.Struct, array_like=True):
+    """The channels of a guild that a client knows, for another node that takes the session."""
+
+    visible_channels: frozenset[int]
+    moderated_channels: frozenset[int]
 
 
 class RecipientClass:
@@ -72,9 +82,13 @@ class GatewaySession:
         "early_events",
         "has_ended",
         "expiry_timer",
+        "first_snapshot",
         "id",
         "intents",
         "is_oauth2",
+        "parameters",
+        "pending_task_count",
+        "received_numbers",
         "recipient_class",
         "large_threshold",
         "always_obfuscates",
@@ -93,11 +107,7 @@ class GatewaySession:
         self,
         actor: Actor,
         *,
-        intents: int,
-        shard: Shard,
-        large_threshold: int,
-        always_obfuscates: bool,
-        capabilities: int = 0,
+        parameters: SessionParameters,
         version: int,
         device: str,
         replay: ReplayBuffer,
@@ -109,16 +119,17 @@ class GatewaySession:
         self.user_id = int(actor.user_id)
         self.is_oauth2 = actor.kind == "bearer"
         """Whether an application connects on behalf of a user, with an OAuth2 token."""
-        self.intents = intents
+        self.parameters = parameters
+        self.intents = intents = parameters.intents
         class_key = (actor.kind, actor.application_id, actor.family_id, actor.scopes, intents)
         self.recipient_class = _recipient_classes.get(class_key) or _recipient_classes.setdefault(
             class_key, RecipientClass()
         )
-        self.shard = shard
-        self.large_threshold = large_threshold
-        self.always_obfuscates = always_obfuscates
+        self.shard = parameters.shard
+        self.large_threshold = parameters.large_threshold
+        self.always_obfuscates = parameters.always_obfuscates
         """Whether hidden channels are obfuscated for the session even before changes.CHANNEL_OBFUSCATION takes effect."""
-        self.capabilities = capabilities
+        self.capabilities = parameters.capabilities
         self.application_name = ""
         """Name of the application of an OAuth2 session, otherwise empty."""
         self.sees_content = not actor.is_bot or bool(intents & Intents.MESSAGE_CONTENT)
@@ -138,11 +149,17 @@ class GatewaySession:
         """Events for the user received before READY was sent; None afterwards."""
         self.snapshot: Snapshot | None = None
         """The store snapshot of READY; None once no earlier event can still arrive."""
+        self.first_snapshot: Snapshot | None = None
+        """The store snapshot of READY, which stays set; None before READY."""
         self.acknowledged_seq = 0
         """The last sequence number that the client acknowledged in a heartbeat."""
         self.expiry_timer: Timer | None = None
         """Ends the session when it can no longer be resumed; None while a client is connected."""
         self.has_ended = False
+        self.pending_task_count = 0
+        """Number of running commands and reads that may still send events to the session."""
+        self.received_numbers: Mapping[int, int] | None = None
+        """Number of the last message that the previous node of the session handled, by publisher; None once it is not needed."""
 
     def send(self, packet: Packet) -> None:
         """Assign a sequence number to an event, buffer it for a resume, and write it if a client is connected."""
@@ -183,8 +200,14 @@ class GatewaySession:
         """Return whether an event belongs to this session's shard; an event without a guild belongs to shard 0."""
         return self.shard.shard_id == 0 if guild_id is None else self.owns_guild(guild_id)
 
+    def has_commit(self, stamp: int) -> bool:
+        """Return whether READY contains the commit with this stamp; False for stamp 0."""
+        return self.first_snapshot is not None and stamp != 0 and self.first_snapshot.covers(stamp)
+
     def needs_event(self, dispatch: Dispatch) -> bool:
-        """Return whether the session still needs an event, because READY does not contain it."""
+        """Return whether the session still needs an event, because it was not sent and READY does not contain it."""
+        if self.received_numbers is not None and is_received(dispatch, self.received_numbers):
+            return False
         return self.snapshot is None or not dispatch.stamp or not self.snapshot.covers(dispatch.stamp)
 
 
@@ -201,6 +224,7 @@ class Seat:
         "opened",
         "opened_at",
         "is_read",
+        "known_channels",
         "session",
         "snapshot",
         "standing",
@@ -230,13 +254,31 @@ class Seat:
         """IDs of the channels that are visible to the client, from GUILD_CREATE and later events."""
         self.moderated_channels: frozenset[int] = frozenset()
         """IDs of the channels whose private threads were all sent to the session."""
+        self.known_channels: SeatState | None = None
+        """The channels that the client knows from another node, if the session was taken from it; None otherwise."""
         self.is_removed = False
 
+    @property
+    def state(self) -> SeatState:
+        """The channels that the client knows."""
+        return SeatState(self.visible_channels, self.moderated_channels)
+
     def needs_event(self, dispatch: Dispatch) -> bool:
-        """Return whether the session still needs an event, because GUILD_CREATE does not contain it."""
+        """Return whether the session still needs an event, because it was not sent and GUILD_CREATE does not contain it."""
+        received_numbers = self.session.received_numbers
+        if received_numbers is not None and is_received(dispatch, received_numbers):
+            return False
         if self.snapshot is None or not dispatch.stamp or not self.snapshot.covers(dispatch.stamp):
             return True
         return dispatch.event.startswith(PREFIXES_OUTSIDE_GUILD_CREATE) and self.session.needs_event(dispatch)
+
+
+def is_received(dispatch: Dispatch, received_numbers: Mapping[int, int]) -> bool:
+    """Return whether a node that has handled the messages up to these numbers has handled an event."""
+    if dispatch.origin is None:
+        return False
+    publisher_id, number = dispatch.origin
+    return number <= received_numbers.get(publisher_id, 0)
 
 
 def send_all(sessions: list[GatewaySession], packet: Packet) -> None:

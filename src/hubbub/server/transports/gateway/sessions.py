@@ -2,17 +2,16 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterator
+from collections.abc import Collection, Coroutine, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from hubbub.protocol import changes, codec
+from hubbub.protocol import codec
 from hubbub.protocol.activity_limits import PRESENCE_UPDATE_WINDOW_SECONDS, PRESENCE_UPDATES_MAX
 from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.protocol.ids import GuildId, UserId
 from hubbub.protocol.intents import Intents
-from hubbub.protocol.resources.applications import ReadyApplication, wire_flags
-from hubbub.protocol.resources.gateway import RESUMED, FeatureFlags, Identify, Resumed
+from hubbub.protocol.resources.gateway import RESUMED, Identify, Resumed
 from hubbub.protocol.resources.guilds import GUILD_CREATE
 from hubbub.protocol.resources.presence import SetPresence
 from hubbub.server.core.bus import Bus, Subscription
@@ -20,15 +19,17 @@ from hubbub.server.core.call import Actor
 from hubbub.server.core.event_dispatch import BROADCAST_SUBJECT, Dispatch, UserAudience
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.presences import Presences, SessionPresence
-from hubbub.server.core.store import Tx
+from hubbub.server.core.publication_log import PublicationLog
 from hubbub.server.transports.gateway.compression import BlockCompressor
 from hubbub.server.transports.gateway.context import GatewayContext
 from hubbub.server.transports.gateway.hub import LATE_EVENT_SECONDS, GuildHub
 from hubbub.server.transports.gateway.identification import SessionParameters, require_sharding
 from hubbub.server.transports.gateway.packets import Packet
 from hubbub.server.transports.gateway.presence import PresenceFeed
-from hubbub.server.transports.gateway.replay import ReplayBuffer
-from hubbub.server.transports.gateway.session import GatewayConnection, GatewaySession, Seat
+from hubbub.server.transports.gateway.ready import own_fields
+from hubbub.server.transports.gateway.replay import ReplayBuffer, ReplayedEvent
+from hubbub.server.transports.gateway.session import GatewayConnection, GatewaySession, Seat, SeatState
+from hubbub.server.transports.gateway.session_hooks import SessionHooks
 from hubbub.server.transports.gateway.user_sessions import DispatchBatch, UserSessions
 from hubbub.server.transports.rate_window import RateWindow
 from hubbub.server.transports.sockets import CloseConnection
@@ -43,8 +44,6 @@ SESSIONS_PER_USER_MAX: Final = 50
 """Maximum number of concurrent sessions of a user on a node; does not apply to bots (spec/gateway.md#3, 4015)."""
 ORPHAN_CHECK_SECONDS: Final = 300.0
 """Interval in seconds between searches for stored sessions that no node has."""
-ORPHAN_AGE_MS: Final = 120_000
-"""Minimum age in milliseconds before a stored session that no node has is treated as orphaned."""
 SESSION_ENDING_CODES: Final = frozenset({1000, 1001})
 """Client close codes that end the session instead of keeping it resumable (spec/gateway.md#3)."""
 
@@ -59,8 +58,16 @@ class _SubscribedHub(NamedTuple):
 class GatewaySessions:
     """The sessions of this node, indexed by session, guild and user."""
 
-    def __init__(self, context: GatewayContext, bus: Bus[Dispatch], metrics: Metrics, presences: Presences) -> None:
+    def __init__(
+        self,
+        context: GatewayContext,
+        bus: Bus[Dispatch],
+        metrics: Metrics,
+        presences: Presences,
+        publication_log: PublicationLog | None = None,
+    ) -> None:
         self._context = context
+        self.settings = context.config.gateway
         self._bus = bus
         self._record_delivered = metrics.count_delivered
         self._presences = presences
@@ -72,23 +79,9 @@ class GatewaySessions:
         self._gap_subscription: Subscription | None = None
         self._broadcast_subscription: Subscription | None = None
         self._resume_window_ms = context.config.gateway.replay_ms
-        self._session_ended_hooks = [
-            resource_slice.session_ended
-            for resource_slice in context.slices
-            if resource_slice.session_ended is not None
-        ]
-        self._session_began_hooks = [
-            resource_slice.session_began
-            for resource_slice in context.slices
-            if resource_slice.session_began is not None
-        ]
-        self._stored_session_hooks = [
-            resource_slice.stored_sessions
-            for resource_slice in context.slices
-            if resource_slice.stored_sessions is not None
-        ]
+        self._hooks = SessionHooks(context)
         self._orphans_checked_at = 0.0
-        self._gap_count = 0
+        self.gap_count = 0
         """Number of times that the bus may have lost events."""
         self.presence_feed = PresenceFeed(
             bus,
@@ -97,7 +90,7 @@ class GatewaySessions:
             read_audience=context.presence_audience,
             deliver_local=self._deliver_local,
             on_lost_sessions=self._on_lost_sessions,
-            has_unpublished=context.has_unpublished,
+            publication_log=publication_log,
         )
         metrics.watch(metrics.gateway_sessions, lambda: len(self._sessions))
 
@@ -153,6 +146,20 @@ class GatewaySessions:
 
     # Starting sessions
 
+    def create_session(
+        self, actor: Actor, parameters: SessionParameters, *, version: int, device: str
+    ) -> GatewaySession:
+        """Return a new session, which receives no events yet."""
+        return GatewaySession(
+            actor,
+            parameters=parameters,
+            version=version,
+            device=device,
+            replay=ReplayBuffer(self.settings.replay_events_max, self.settings.replay_bytes_max),
+            presence_limit=RateWindow(PRESENCE_UPDATES_MAX, PRESENCE_UPDATE_WINDOW_SECONDS),
+            now=self._loop.time(),
+        )
+
     async def start_session(
         self,
         connection: GatewayConnection,
@@ -166,20 +173,7 @@ class GatewaySessions:
         Send INVALID_SESSION instead if events may have been lost meanwhile. Raise `CloseConnection` if the user has too
         many sessions or a bot has too many guilds for one shard.
         """
-        settings = self._context.config.gateway
-        session = GatewaySession(
-            actor,
-            intents=parameters.intents,
-            shard=parameters.shard,
-            large_threshold=parameters.large_threshold,
-            always_obfuscates=parameters.always_obfuscates,
-            capabilities=parameters.capabilities,
-            version=connection.version,
-            device=device,
-            replay=ReplayBuffer(settings.replay_events_max, settings.replay_bytes_max),
-            presence_limit=RateWindow(PRESENCE_UPDATES_MAX, PRESENCE_UPDATE_WINDOW_SECONDS),
-            now=self._loop.time(),
-        )
+        session = self.create_session(actor, parameters, version=connection.version, device=device)
         existing_sessions = self._user_sessions.get(session.user_id)
         if (
             not actor.is_bot
@@ -187,15 +181,24 @@ class GatewaySessions:
             and len(existing_sessions.sessions) >= SESSIONS_PER_USER_MAX
         ):
             raise CloseConnection(CloseCode.TOO_MANY_SESSIONS, "Too many sessions")
-        user_sessions = self._join_user_sessions(session)
-        previous_gap_count = self._gap_count
+        self.join_user_sessions(session)
+        previous_gap_count = self.gap_count
         try:
             # The session subscribes before the read: events in between are buffered, and sent unless the read contains them.
             await self._bus.flush()
-            await self._run_began_hooks(session)
+            await self._hooks.run_began(session)
             opening = await self._context.ready(
-                session, lambda guilds: self._ready_fields(session, guilds, connection.resume_url, identify.shard)
+                session,
+                lambda guilds: own_fields(
+                    session,
+                    guilds,
+                    resume_url=connection.resume_url,
+                    shard=identify.shard,
+                    settings=self.settings,
+                    now_ms=self._context.clock.now_ms(),
+                ),
             )
+            session.first_snapshot = opening.snapshot
             session.snapshot, session.application_name = opening.snapshot, opening.application_name
             require_sharding(len(opening.guilds), actor)
             # Events of a guild after READY must reach the client even if they happen before its GUILD_CREATE.
@@ -209,7 +212,7 @@ class GatewaySessions:
             self._end(session)
             self._spawn(self._run_ended_hooks([session]))
             raise
-        if previous_gap_count != self._gap_count or session.has_ended:
+        if previous_gap_count != self.gap_count or session.has_ended:
             self._end(session)
             self._spawn(self._run_ended_hooks([session]))
             connection.send_payload(GatewayOpcode.INVALID_SESSION, False)
@@ -220,40 +223,18 @@ class GatewaySessions:
             session.connection = connection
         for event, body in opening.packets:
             session.send(self.create_packet(event, body))
+        self._send_early_events(session)
+        self.presence_feed.set_presence(session, identify.presence or SetPresence())
+        self._spawn(self._admit_to_guilds(session, seats))
+
+    def _send_early_events(self, session: GatewaySession) -> None:
+        """Send the buffered events for the user that the session still needs."""
         early_events, session.early_events = session.early_events or [], None
+        user_sessions = self._user_sessions[session.user_id]
         for dispatch in early_events:
             batch = DispatchBatch()
             user_sessions.add_if_recipient(session, dispatch, batch)
             batch.send()
-        self.presence_feed.set_presence(session, identify.presence or SetPresence())
-        self._spawn(self._admit_to_guilds(session, seats))
-
-    def _ready_fields(
-        self, session: GatewaySession, guilds: list[Any], resume_url: str, shard: list[int] | None
-    ) -> dict[str, Any]:
-        """Return the keys of READY that the gateway provides; slices may replace them."""
-        ready_fields: dict[str, Any] = {
-            "v": session.version,
-            "guilds": guilds,
-            "session_id": session.id,
-            "resume_gateway_url": resume_url,
-        }
-        if shard is not None:
-            # discord.py's sharded client requires this key (spec/gateway.md#4.2).
-            ready_fields["shard"] = shard
-        actor = session.actor
-        if actor.application_id is not None:
-            flags, flags_new = wire_flags(actor.application_flags, self._context.clock.now_ms())
-            ready_fields["application"] = ReadyApplication(id=actor.application_id, flags=flags, flags_new=flags_new)
-        if session.is_oauth2:
-            settings = self._context.config.gateway
-            ready_fields["user_application_profiles"] = {}
-            ready_fields["feature_flags"] = FeatureFlags(
-                disabled_functions=list(settings.disabled_functions),
-                disabled_gateway_events=list(settings.disabled_gateway_events),
-            )
-            ready_fields["av_sf_protocol_floor"] = int(changes.E2EE_VOICE_ONLY.is_active(self._context.clock.now_ms()))
-        return ready_fields
 
     async def _admit_to_guilds(self, session: GatewaySession, seats: list[tuple[GuildHub, Seat]]) -> None:
         """Admit a session to its guilds, a few at a time, at the pace of the client."""
@@ -274,7 +255,8 @@ class GatewaySessions:
         subscribed_hub.hub.expect(seat)
         return subscribed_hub.hub, seat
 
-    def _join_user_sessions(self, session: GatewaySession) -> UserSessions:
+    def join_user_sessions(self, session: GatewaySession) -> UserSessions:
+        """Start to buffer events for the user of a session."""
         user_sessions = self._user_sessions.get(session.user_id)
         if user_sessions is None:
             user_sessions = self._user_sessions[session.user_id] = UserSessions(self, self.create_packet, self._context)
@@ -316,7 +298,11 @@ class GatewaySessions:
     async def _send_guild_name(self, session: GatewaySession, guild_id: int) -> None:
         """Send an OAuth2 session the ID and name of a guild that its user joined, and nothing else (spec/sdk.md#5.4)."""
         if session.intents & Intents.GUILDS:
-            name = await self._context.guild_name(guild_id)
+            session.pending_task_count += 1
+            try:
+                name = await self._context.guild_name(guild_id)
+            finally:
+                session.pending_task_count -= 1
             if name is not None and not session.has_ended:
                 body = codec.encode({"id": GuildId(guild_id), "name": name})
                 session.send(self.create_packet(GUILD_CREATE.name, body))
@@ -373,7 +359,7 @@ class GatewaySessions:
 
     def _on_missed_events(self) -> None:
         """Invalidate every session, because the bus may have lost events for any of them."""
-        self._gap_count += 1
+        self.gap_count += 1
         self.invalidate_all()
         # Sessions that are still starting would keep hubs alive, whose state lacks the missed events.
         for user_sessions in list(self._user_sessions.values()):
@@ -397,11 +383,8 @@ class GatewaySessions:
         """
         if not 0 <= seq <= session.replay.last_seq:
             raise CloseConnection(CloseCode.INVALID_SEQ, "Invalid seq")
-        for old_connection in (session.connection, session.resuming_connection):
-            if old_connection is not None:
-                old_connection.session = None
-                old_connection.close(CloseCode.UNKNOWN_ERROR, "Resumed elsewhere")
-        session.connection, session.resuming_connection = None, connection
+        self.disconnect(session)
+        session.resuming_connection = connection
         connection.session = session
         if session.expiry_timer is not None:
             session.expiry_timer.cancel()
@@ -420,6 +403,79 @@ class GatewaySessions:
         session.send(self.create_packet(RESUMED.name, codec.encode(Resumed())))
         return True
 
+    def disconnect(self, session: GatewaySession) -> None:
+        """Close the connections of a session that is resumed elsewhere; it expires unless that succeeds."""
+        for connection in (session.connection, session.resuming_connection):
+            if connection is not None:
+                connection.session = None
+                connection.close(CloseCode.UNKNOWN_ERROR, "Resumed elsewhere")
+        session.connection = session.resuming_connection = None
+        self._start_expiry(session)
+
+    def _start_expiry(self, session: GatewaySession) -> None:
+        if session.expiry_timer is None:
+            session.expiry_timer = self._context.clock.call_later(self._resume_window_ms, lambda: self._expire(session))
+
+    # Handover between nodes (decisions/0170)
+
+    def set_seats(self, session: GatewaySession, guild_ids: Collection[int]) -> None:
+        """Start to buffer events of these guilds for a session that is being taken, and stop for all others."""
+        for guild_id in session.seats.keys() - set(guild_ids):
+            self.remove_from_guild(session, guild_id)
+        for guild_id in set(guild_ids) - session.seats.keys():
+            self._create_seat(session, guild_id, is_joining=False)
+
+    def continue_session(
+        self,
+        session: GatewaySession,
+        *,
+        events: Iterable[ReplayedEvent],
+        seats: Mapping[int, SeatState],
+        received_numbers: Mapping[int, int],
+        acknowledged_seq: int,
+        presence: SessionPresence | None,
+    ) -> None:
+        """Continue a session that was taken from another node; it has no connection yet.
+
+        Buffered events that the other node has handled are dropped.
+        """
+        for event in events:
+            created_at = self._loop.time() - event.age_seconds
+            packet = Packet(event.event, bytes(event.body), self._compressor, created_at, self._record_delivered)
+            packet.has_numeric_permissions = event.has_numeric_permissions
+            session.replay.append(packet)
+        session.acknowledged_seq, session.received_numbers = acknowledged_seq, received_numbers
+        self._sessions[session.id] = session
+        self._start_expiry(session)
+        if presence is not None:
+            self.presence_feed.take(presence)
+        hub_seats = []
+        for guild_id, seat in list(session.seats.items()):
+            seat.known_channels = seats[guild_id]
+            hub_seats.append((self._hubs[guild_id].hub, seat))
+        self._send_early_events(session)
+        self._spawn(self._admit_to_guilds(session, hub_seats))
+
+    def abandon(self, session: GatewaySession, *, was_taken: bool) -> None:
+        """End a session that could not be taken from another node; `was_taken` is whether the other node may have ended it."""
+        if was_taken:
+            self._sessions[session.id] = session
+            self._spawn(self._run_ended_hooks([session]))
+        self._end(session)
+
+    def is_idle(self, session: GatewaySession) -> bool:
+        """Return whether all events that this node received were sent to a session."""
+        return not session.pending_task_count and all(
+            seat.opened.done() and not self._hubs[guild_id].hub.running_tasks()
+            for guild_id, seat in session.seats.items()
+        )
+
+    def give(self, session: GatewaySession, node: str) -> None:
+        """End a session that another node continues: its user stays online, and no hook runs."""
+        del self._sessions[session.id]
+        self.presence_feed.give(session.user_id, session.id, node)
+        self._end(session)
+
     # Ending sessions
 
     def detach(self, connection: GatewayConnection, code: int | None) -> None:
@@ -437,8 +493,8 @@ class GatewaySessions:
         if code in SESSION_ENDING_CODES:
             self._end(session)
             self._spawn(self._run_ended_hooks([session]))
-        elif session.connection is None and session.resuming_connection is None and session.expiry_timer is None:
-            session.expiry_timer = self._context.clock.call_later(self._resume_window_ms, lambda: self._expire(session))
+        elif session.connection is None and session.resuming_connection is None:
+            self._start_expiry(session)
 
     async def _expire(self, session: GatewaySession) -> None:
         self._end(session)
@@ -483,21 +539,9 @@ class GatewaySessions:
         if removed_session is not None:
             self.presence_feed.drop(session.user_id, session.id)
 
-    async def _run_began_hooks(self, session: GatewaySession) -> None:
-        """Run the slices' `session_began` hooks for an OAuth2 session, before READY is read."""
-        if session.actor.kind != "bearer":
-            return
-
-        def run_hooks(tx: Tx) -> None:
-            call = self._context.hook_call(tx, session.actor, session.id)
-            for session_began in self._session_began_hooks:
-                session_began(call, session.user_id, session.id)
-
-        await self._context.db.write(run_hooks)
-
     async def _run_ended_hooks(self, sessions: list[GatewaySession]) -> None:
         """Run the slices' `session_ended` hooks for sessions of this node."""
-        await self._clean_up([(session.actor, session.id) for session in sessions])
+        await self._hooks.run_ended([(session.actor, session.id) for session in sessions])
 
     def _on_lost_sessions(self, lost_presences: list[SessionPresence]) -> None:
         """Clean up after the sessions of a node that stopped responding.
@@ -507,49 +551,16 @@ class GatewaySessions:
         lost_sessions = [
             (Actor(user_id=UserId(presence.user_id), kind="user"), presence.session_id) for presence in lost_presences
         ]
-        self._spawn(self._clean_up(lost_sessions))
+        self._spawn(self._hooks.run_ended(lost_sessions))
 
     async def end_orphans(self) -> None:
         """Clean up after stored sessions that no node has, for example because all nodes were killed at the same time.
 
         Every node stores the presence of every session, visible or not.
         """
-
-        def read_stored_sessions(tx: Tx) -> set[tuple[int, str]]:
-            before_ms = self._context.clock.now_ms() - ORPHAN_AGE_MS
-            return {
-                stored_session
-                for stored_sessions in self._stored_session_hooks
-                for stored_session in stored_sessions(tx, before_ms)
-            }
-
-        stored_ids = await self._context.db.read(read_stored_sessions, long=True)
-        orphan_ids = [
-            (user_id, session_id)
-            for user_id, session_id in sorted(stored_ids)
-            if not self._presences.has(user_id, session_id) and session_id not in self._sessions
-        ]
-        if orphan_ids:
-            log.warning("Ending sessions that no node has", extra={"sessions": len(orphan_ids)})
-            await self._clean_up(
-                [(Actor(user_id=UserId(user_id), kind="user"), session_id) for user_id, session_id in orphan_ids]
-            )
-
-    async def _clean_up(self, ended_sessions: list[tuple[Actor, str]]) -> None:
-        """Run the slices' `session_ended` hooks for pairs of an actor and a session ID."""
-        if not self._session_ended_hooks or not ended_sessions:
-            return
-
-        def run_hooks(tx: Tx) -> None:
-            for actor, session_id in ended_sessions:
-                call = self._context.hook_call(tx, actor, session_id)
-                for session_ended in self._session_ended_hooks:
-                    session_ended(call, int(actor.user_id), session_id)
-
-        try:
-            await self._context.db.write(run_hooks)
-        except Exception:
-            log.exception("Failed to clean up after ended sessions")
+        await self._hooks.end_orphans(
+            lambda user_id, session_id: self._presences.has(user_id, session_id) or session_id in self._sessions
+        )
 
     def prune(self, now: float) -> None:
         """Discard expired events, snapshots and nodes; when due, send a keepalive and end orphans.
@@ -560,8 +571,10 @@ class GatewaySessions:
         for session in self._sessions.values():
             if session.connection is not None:
                 session.replay.discard(session.acknowledged_seq, created_before, now)
-            if session.snapshot is not None and now - session.started_at >= LATE_EVENT_SECONDS:
+            if now - session.started_at >= LATE_EVENT_SECONDS:
                 session.snapshot = None
+                if session.received_numbers and all(seat.opened.done() for seat in session.seats.values()):
+                    session.received_numbers = None
         for hub, _ in self._hubs.values():
             hub.prune(now)
         self.presence_feed.sweep(now)

@@ -127,3 +127,14 @@ class Standings:
         if standing is None:
             standing = self._shared_standings[key] = MemberStanding(self._guild, member, is_restricted, is_bot)
         return standing
+
+
+def may_receive(standing: MemberStanding | None, channel_id: int | None, permission: int) -> bool:
+    """Return whether a member can view the channel, if any, and has one of the permission bits, if any."""
+    if standing is None:
+        return False
+    if channel_id is None:
+        return not permission or bool(standing.guild_permissions & permission)
+    if channel_id not in standing.visible:
+        return False
+    return not permission or bool(standing.permissions(channel_id) & permission)

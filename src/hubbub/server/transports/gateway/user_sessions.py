@@ -11,6 +11,7 @@ from hubbub.protocol.resources.guilds import GUILD_CREATE, GUILD_DELETE
 from hubbub.server.core import voice
 from hubbub.server.core.auth import ACTOR_CHANGED, ActorChanged
 from hubbub.server.core.bus import Subscription
+from hubbub.server.core.change_relay import USER_GAP
 from hubbub.server.core.event_dispatch import Dispatch, UserAudience
 from hubbub.server.transports.gateway import delivery_trace
 from hubbub.server.transports.gateway.context import GatewayContext
@@ -89,6 +90,10 @@ class UserSessions:
             for session in list(self.sessions):
                 if session.actor.token_id in revoked_ids:
                     self._control.revoke(session)
+        elif dispatch.event == USER_GAP:
+            for session in list(self.sessions):
+                if not session.has_commit(dispatch.stamp):
+                    self._control.invalidate(session)
         # Other events whose names start with `_` are internal and not for clients.
         elif not dispatch.event.startswith("_"):
             try:
@@ -137,7 +142,7 @@ class UserSessions:
         """
         audience = dispatch.audience
         assert isinstance(audience, UserAudience)
-        if session.snapshot is not None and not session.needs_event(dispatch):
+        if (session.snapshot is not None or session.received_numbers is not None) and not session.needs_event(dispatch):
             return
         if audience.session_id and audience.session_id != session.id:
             return

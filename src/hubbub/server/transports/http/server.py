@@ -146,12 +146,12 @@ class HttpServer:
         self._admission = Admission(metrics, loop_monitor, config.http)
         self._read_timeout_seconds = config.http.read_timeout_ms / 1000
         # Request IDs are a random prefix per process and a counter: unique across processes and cheap to create.
-        self._request_prefix = secrets.token_hex(6)
-        self._request_numbers = itertools.count(1)
+        self._request_prefix, self._request_numbers = secrets.token_hex(6), itertools.count(1)
         self._openapi: bytes | None = None
         self._running_count = 0
-        self._request_finished: asyncio.Event | None = None
-        """Event that is set when a request is finished; None except while draining."""
+        self._request_finished = asyncio.Event()
+        self.is_draining = False
+        """Whether connections are closed after their next response, so that a load balancer does not reuse them."""
         metrics.watch(metrics.http_active, lambda: self._running_count)
 
     @property
@@ -186,7 +186,7 @@ class HttpServer:
 
         aiohttp stops reading their bodies when it closes.
         """
-        self._request_finished = asyncio.Event()
+        self.is_draining = True
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_seconds):
                 while self._running_count:
@@ -226,7 +226,7 @@ class HttpServer:
             encoded = responses.encode_error(errors.INTERNAL(), headers)
         finally:
             self._running_count -= 1
-            if self._request_finished is not None:
+            if self.is_draining:
                 self._request_finished.set()
         seconds = loop.time() - started_at
         # Unknown methods share one label, because clients could invent any number of them.
@@ -250,7 +250,7 @@ class HttpServer:
             )
         # Use the platform's clock, like every timestamp in responses: clients compare X-RateLimit-Reset with this date.
         headers["Date"] = responses.http_date(self._clock.now_ms() // 1000)
-        return responses.respond(request, encoded, headers, closes_connection=self._request_finished is not None)
+        return responses.respond(request, encoded, headers, closes_connection=self.is_draining)
 
     async def run_operation(
         self,
@@ -327,7 +327,7 @@ class HttpServer:
             yield
         finally:
             self._running_count -= 1
-            if self._request_finished is not None:
+            if self.is_draining:
                 self._request_finished.set()
 
     def _record_failure(self, state: RequestState, status: int, *, is_shared: bool = False) -> None:
