@@ -12,11 +12,19 @@ import msgspec
 
 from hubbub.protocol.control.trace import ClosedConnection, Outcome, RejectedRequest, TracedEvent
 from hubbub.protocol.ids import ChannelId, GuildId, Snowflake, Timestamp, UserId
+from hubbub.server.core.denials import Denial
 from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.traffic import Traffic
 
 TRACE_ENTRIES_MAX: Final = 1000
 """Maximum number of stored events, and of stored rejected requests and closed connections each."""
+
+
+class TracedRejection(RejectedRequest, frozen=True, kw_only=True):
+    """A rejected request with the facts because of which the caller lacked permission."""
+
+    denial: Denial | None = None
+    """The facts; None for other errors."""
 
 
 class Trace:
@@ -28,7 +36,7 @@ class Trace:
         self.traffic = Traffic(now_ms)
         """The timeline of the console; it receives events only while the trace is enabled."""
         self._events: deque[TracedEvent] = deque(maxlen=entries_max)
-        self._rejected_requests: deque[RejectedRequest] = deque(maxlen=entries_max)
+        self._rejected_requests: deque[TracedRejection] = deque(maxlen=entries_max)
         self._closed_connections: deque[ClosedConnection] = deque(maxlen=entries_max)
         self._last_number = 0
         self.events: Counter[str] = Counter()
@@ -97,11 +105,12 @@ class Trace:
         user_id: int | None,
         status: int,
         body: bytes | None,
+        denial: Denial | None = None,
     ) -> None:
-        """Record a rejected request."""
+        """Record a rejected request; `denial` says why the caller lacked permission."""
         self._last_number += 1
         self._rejected_requests.append(
-            RejectedRequest(
+            TracedRejection(
                 number=self._last_number,
                 at=at,
                 method=method,
@@ -110,6 +119,7 @@ class Trace:
                 user_id=None if user_id is None else UserId(user_id),
                 status=status,
                 body=msgspec.Raw(body or b"null"),
+                denial=denial,
             )
         )
 
@@ -138,7 +148,7 @@ class Trace:
             if connection.number > after and user_id in (None, connection.user_id)
         ]
 
-    def find_rejected(self, *, user_id: int | None = None, after: int = 0) -> list[RejectedRequest]:
+    def find_rejected(self, *, user_id: int | None = None, after: int = 0) -> list[TracedRejection]:
         """Return rejected requests, oldest first, optionally only of one user and after a number."""
         return [
             request

@@ -77,7 +77,9 @@ def record_request(
         trace.count_request(method, state.route, user_id)
         if response.status >= 400:
             at = codec.timestamp(now_ms)
-            trace.add_rejected(at, method, state.route, state.ids, user_id, response.status, response.body)
+            trace.add_rejected(
+                at, method, state.route, state.ids, user_id, response.status, response.body, response.denial
+            )
     if trace.traffic.is_enabled:
         headers = state.request.headers
         replayed_entry_id = headers.get(REPLAY_HEADER, "")
@@ -86,6 +88,8 @@ def record_request(
                 method=state.request.method,
                 path=state.request.rel_url.raw_path_qs,
                 route=state.route,
+                parameters=state.ids,
+                denial=response.denial,
                 headers={name: headers[name] for name in _STORED_HEADERS if name in headers},
                 body=state.recorded_body.data if isinstance(state.recorded_body, RecordedBody) else b"",
                 response_headers={
