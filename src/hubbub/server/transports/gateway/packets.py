@@ -60,6 +60,11 @@ class Packet:
         """Whether the packet is for sessions of API versions 6 and 7."""
         self._numeric_packet: Packet | None = None
 
+    @property
+    def body(self) -> bytes:
+        """The data of the event as JSON."""
+        return self._tail[len(_BODY_PREFIX) : -1]
+
     def record_sent(self, count: int) -> None:
         """Report to the metrics that the packet was written to `count` more connections."""
         if count and self._count_delivered is not None:
@@ -68,7 +73,7 @@ class Packet:
     def with_numeric_permissions(self) -> "Packet":
         """Return the packet for sessions of API versions 6 and 7."""
         if self._numeric_packet is None:
-            body = legacy_permissions.add_numbers(self._tail[len(_BODY_PREFIX) : -1])
+            body = legacy_permissions.add_numbers(self.body)
             self._numeric_packet = Packet(self.event, body, self._compressor, self.created_at, self._count_delivered)
             self._numeric_packet.has_numeric_permissions = True
         return self._numeric_packet
@@ -92,7 +97,7 @@ class Packet:
         return FrameTemplate(Compression.NONE, self._head, self._tail)
 
     def _build_etf_template(self, compression: Compression) -> FrameTemplate:
-        head, tail = encode_etf_dispatch(self.event, self._tail[len(_BODY_PREFIX) : -1])
+        head, tail = encode_etf_dispatch(self.event, self.body)
         if compression is Compression.ZLIB_STREAM:
             return EtfFrameTemplate(compression, head, self._compressor.zlib_blocks(tail))
         if compression is Compression.ZSTD_STREAM:

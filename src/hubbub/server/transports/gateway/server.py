@@ -36,6 +36,7 @@ from hubbub.server.transports import sockets
 from hubbub.server.transports.gateway import etf, identification
 from hubbub.server.transports.gateway.commands import Commands
 from hubbub.server.transports.gateway.compression import Compression, Encoding, has_zstd
+from hubbub.server.transports.gateway.connection import UNRECORDED_OPCODES
 from hubbub.server.transports.gateway.context import GatewayContext
 from hubbub.server.transports.gateway.limits import SessionStarts
 from hubbub.server.transports.gateway.presence import device_of
@@ -226,6 +227,7 @@ class Gateway:
             frame_limit=RateWindow(self._config.gateway.commands_max, CLIENT_FRAMES_WINDOW_SECONDS),
             write_buffer_max=self._config.gateway.outgoing_buffer_bytes_max,
             is_person=PERSON_HEADER in request.headers,
+            traffic=self._context.trace.traffic,
         )
 
     def _send_hello(self, connection: GatewayConnection, request: web.Request) -> None:
@@ -282,7 +284,7 @@ class Gateway:
 
     def _record_frame(self, connection: GatewayConnection, opcode: int, raw_payload: msgspec.Raw) -> None:
         """Record a frame of a client in the traffic, except heartbeats."""
-        if opcode in (GatewayOpcode.HEARTBEAT, GatewayOpcode.QOS_HEARTBEAT):
+        if opcode in UNRECORDED_OPCODES:
             return
         self._context.trace.traffic.add_frame(
             "voice" if opcode == GatewayOpcode.VOICE_STATE_UPDATE else "gateway",

@@ -24,6 +24,7 @@ from hubbub.server.core.store import Database, StoreUnavailable
 from hubbub.server.core.traffic import Traffic
 from hubbub.server.core.voice import VoiceTickets
 from hubbub.server.transports import sockets
+from hubbub.server.transports.frames import TEXT
 from hubbub.server.transports.sockets import CloseConnection
 from hubbub.server.transports.voice.call import VoiceConnection, VoiceSession
 from hubbub.server.transports.voice.calls import Calls, MakeCall
@@ -137,6 +138,7 @@ class VoiceServer:
             version=_requested_version(request),
             now=now,
             client_ip=sockets.client_address(request, self._trusted_proxies),
+            on_write=self._record_sent_frame,
         )
         self._connections.add(connection)
         has_client_left = False
@@ -207,9 +209,8 @@ class VoiceServer:
         frame = _decode(data, protocol.ClientFrame)
         op, session = frame.op, connection.session
         if self._traffic.is_enabled and op != VoiceOpcode.HEARTBEAT:
-            name = next((member.name for member in VoiceOpcode if member == op), f"OPCODE_{op}")
             user_id = None if session is None else UserId(session.ticket.user_id)
-            self._traffic.add_frame("voice", f"VOICE {name}", user_id, bytes(frame.d), connection=id(connection))
+            self._traffic.add_frame("voice", _frame_name(op), user_id, bytes(frame.d), connection=id(connection))
         if session is None and op not in SESSIONLESS_OPCODES:
             raise CloseConnection(VoiceCloseCode.NOT_AUTHENTICATED, "Not authenticated")
         if op == VoiceOpcode.HEARTBEAT:
@@ -252,6 +253,19 @@ class VoiceServer:
         if connection.session is None:
             raise CloseConnection(VoiceCloseCode.NOT_AUTHENTICATED, "Not authenticated")
         connection.session.call.handle_dave_message(connection.session, data[0], data[1:])
+
+    def _record_sent_frame(self, connection: VoiceConnection, first_byte: int, payload: bytes) -> None:
+        """Record a frame to a client in the traffic, except heartbeats; the data of a binary frame is its size."""
+        if not self._traffic.is_enabled:
+            return
+        if first_byte == TEXT:
+            frame = codec.decode(payload, protocol.ClientFrame)
+            op, data = frame.op, bytes(frame.d)
+        else:
+            op, data = payload[2], codec.encode({"bytes": len(payload)})
+        if op != VoiceOpcode.HEARTBEAT_ACK:
+            user_id = None if connection.session is None else connection.session.user_id
+            self._traffic.add_sent_frame("voice", _frame_name(op), user_id, data, connection=id(connection))
 
     def _check_rate_limit(self, connection: VoiceConnection) -> None:
         if not connection.frame_limit.take(asyncio.get_running_loop().time()):
@@ -434,6 +448,11 @@ class VoiceServer:
                 streams=[stream for stream in request.streams if stream.ssrc == video_ssrc][:1] if sends_video else [],
             ),
         )
+
+
+def _frame_name(op: int) -> str:
+    """Return the name of a frame in the traffic."""
+    return f"VOICE {next((member.name for member in VoiceOpcode if member == op), f'OPCODE_{op}')}"
 
 
 def _requested_version(request: web.Request) -> int:
