@@ -366,7 +366,7 @@ def _add_world_actions(parser: argparse.ArgumentParser) -> None:
     template_parser.set_defaults(run=_run_world, world_action="from-template")
 
     copy_parser = actions.add_parser(
-        "copy-commands", help="register the commands of an application in a running hubbub dev"
+        "copy-commands", help="register the commands of an application in a running hubbub dev or a world file"
     )
     copy_parser.add_argument(
         "source", metavar="FILE|APPLICATION_ID", help="JSON list of commands; with --api, an application"
@@ -374,8 +374,12 @@ def _add_world_actions(parser: argparse.ArgumentParser) -> None:
     copy_parser.add_argument(
         "--api", metavar="URL", help="API to read the commands from, with the bot token in BOT_TOKEN"
     )
-    copy_parser.add_argument("--ready-file", required=True, metavar="FILE", help="ready file of the rehearsal")
+    target_group = copy_parser.add_mutually_exclusive_group(required=True)
+    target_group.add_argument("--ready-file", metavar="FILE", help="ready file of a running rehearsal")
+    target_group.add_argument("--world", metavar="WORLD.toml", help="world file to add the commands to")
     copy_parser.add_argument("--application", required=True, metavar="NAME", help="application of the world")
+    copy_parser.add_argument("--guild", metavar="NAME", help="guild of the world (default: global commands)")
+    copy_parser.add_argument("--guild-id", metavar="ID", help="with --api, guild to read the commands of")
     copy_parser.set_defaults(run=_run_world, world_action="copy-commands")
 
 
