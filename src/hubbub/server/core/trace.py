@@ -12,6 +12,7 @@ import msgspec
 
 from hubbub.protocol.control.trace import ClosedConnection, Outcome, RejectedRequest, TracedEvent
 from hubbub.protocol.ids import ChannelId, GuildId, Snowflake, Timestamp, UserId
+from hubbub.protocol.intents import INTENTS_BY_NAME
 from hubbub.server.core.denials import Denial
 from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.traffic import Traffic
@@ -51,6 +52,8 @@ class Trace:
         """Number of events with an intent that were delivered to each user, by user ID and name."""
         self.answered_events: dict[int, set[str]] = {}
         """Names of events after which a user sent a request, by user ID."""
+        self.uses: dict[int | None, set[str]] = {}
+        """Uses of the platform by user ID, as in `protocol/change_uses.py`; None for requests without a user."""
         self._unanswered_events: dict[int, set[str]] = {}
         """Names of events that were delivered to a user since the latest request of the user, by user ID."""
 
@@ -60,12 +63,20 @@ class Trace:
         if user_id in self.delivered_events:
             self.answered_events.setdefault(user_id, set()).update(self._unanswered_events.pop(user_id, ()))
 
+    def record_uses(self, user_id: int | None, uses: Iterable[str]) -> None:
+        """Record uses of the platform, for the dated changes that concern them."""
+        self.uses.setdefault(user_id, set()).update(uses)
+
     def record_intents(self, user_id: int, intents: int) -> None:
         """Record the intents of a new session."""
         self.requested_intents[user_id] = self.requested_intents.get(user_id, 0) | intents
+        self.record_uses(user_id, (f"intent {name}" for name, bit in INTENTS_BY_NAME.items() if intents & bit))
 
     def count_delivery(self, user_id: int, event: str, intents: int) -> None:
-        """Record the name and the intents of an event that was delivered to a user; ignore events without an intent."""
+        """Record the name and the intents of an event that was delivered to a user.
+
+        An event without an intent is only recorded as a use, because no application can do without it."""
+        self.record_uses(user_id, (f"event {event}",))
         if intents:
             self.used_intents[user_id] = self.used_intents.get(user_id, 0) | intents
             self.delivered_events.setdefault(user_id, Counter())[event] += 1
@@ -139,6 +150,7 @@ class Trace:
             counts.clear()
         for names in (self.delivered_events, self.answered_events, self._unanswered_events):
             names.clear()
+        self.uses.clear()
 
     def find_closed(self, *, user_id: int | None = None, after: int = 0) -> list[ClosedConnection]:
         """Return closed connections, oldest first, optionally only of one user and after a number."""

@@ -9,7 +9,7 @@ import msgspec
 from aiohttp import WSMsgType, web
 
 import hubbub
-from hubbub.protocol import changes, codec
+from hubbub.protocol import change_uses, changes, codec
 from hubbub.protocol import voice as protocol
 from hubbub.protocol.enums import VoiceCloseCode
 from hubbub.protocol.ids import UserId
@@ -21,7 +21,7 @@ from hubbub.server.core.config import Config
 from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.store import Database, StoreUnavailable
-from hubbub.server.core.traffic import Traffic
+from hubbub.server.core.trace import Trace
 from hubbub.server.core.voice import VoiceTickets
 from hubbub.server.transports import sockets
 from hubbub.server.transports.frames import TEXT
@@ -64,7 +64,7 @@ class VoiceServer:
         clock: Clock,
         config: Config,
         metrics: Metrics,
-        traffic: Traffic | None = None,
+        trace: Trace | None = None,
         tickets: VoiceTickets,
         make_call: MakeCall,
     ) -> None:
@@ -73,7 +73,8 @@ class VoiceServer:
         self._settings = config.voice
         self._trusted_proxies = config.http.trusted_proxies
         self._metrics = metrics
-        self._traffic = traffic if traffic is not None else Traffic(clock.now_ms)
+        self._trace = trace if trace is not None else Trace(clock.now_ms)
+        self._traffic = self._trace.traffic
         self.calls = Calls(
             db=db,
             bus=bus,
@@ -297,6 +298,10 @@ class VoiceServer:
             if ticket.session_id != identify.session_id or channel_id not in (None, ticket.channel_id):
                 raise CloseConnection(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Session is no longer valid")
             dave_version = min(max(identify.max_dave_protocol_version or 0, 0), protocol.DAVE_VERSION)
+            if self._trace.is_enabled and not dave_version:
+                self._trace.record_uses(int(ticket.user_id), (change_uses.VOICE_WITHOUT_E2EE,))
+            if self._trace.is_enabled and connection.version < protocol.OLDEST_VERSION:
+                self._trace.record_uses(int(ticket.user_id), (change_uses.VOICE_VERSION_BELOW_4,))
             if not dave_version and not ticket.is_stage and changes.E2EE_VOICE_ONLY.is_active(self._clock.now_ms()):
                 await self.calls.report_rejected(ticket)
                 raise CloseConnection(VoiceCloseCode.E2EE_REQUIRED, "End-to-end encryption is required")
@@ -365,6 +370,8 @@ class VoiceServer:
         """
         if select.protocol == "udp":
             transport = _decode(select.data, protocol.Transport)
+            if self._trace.is_enabled and transport.mode in protocol.OLD_ENCRYPTION_MODES:
+                self._trace.record_uses(session.user_id, (change_uses.VOICE_OLD_ENCRYPTION,))
             if transport.mode not in self._encryption_modes():
                 await self.calls.reject(session)
                 raise CloseConnection(VoiceCloseCode.UNKNOWN_ENCRYPTION_MODE, "Unknown encryption mode")
