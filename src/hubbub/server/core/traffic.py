@@ -65,7 +65,7 @@ class TrafficContent(msgspec.Struct, frozen=True, kw_only=True):
     connection: int = 0
     """Number of the connection of a frame; 0 for other entries."""
     start: TrafficStart | None = None
-    """The moment at which a request or frame arrived; None for other entries."""
+    """The moment at which a request or frame arrived, or at which an outgoing request was sent; None for other entries."""
     is_person: bool = False
     """Whether a person of the control API sent the request or frame, so that a control request caused it."""
 
