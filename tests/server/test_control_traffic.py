@@ -484,7 +484,8 @@ async def test_the_cookie_works_only_for_pages_of_the_console(
 async def test_a_window_logs_in_as_its_user_on_a_host_of_its_own(rehearsal: Rehearsal) -> None:
     (await rehearsal.control_request("POST", "/people/zoe/windows")).rejected(404, 0)
     url = (await rehearsal.control_request("POST", "/people/alice/windows")).ok()["url"]
-    host = f"alice.localhost:{rehearsal.url.rpartition(':')[2]}"
+    port = rehearsal.url.rpartition(":")[2]
+    host = f"alice.people.localhost:{port}"
     assert url.startswith(f"http://{host}/console/open/")
     path = url.partition(host)[2]
 
@@ -494,3 +495,24 @@ async def test_a_window_logs_in_as_its_user_on_a_host_of_its_own(rehearsal: Rehe
     token = response.headers["Set-Cookie"].partition(";")[0].partition("=")[2]
     me = await rehearsal.request("GET", f"{rehearsal.api}/users/@me", headers={"Authorization": token})
     assert me.ok()["username"] == "alice"
+    # Only the page at the name above may frame the chat client, and only on the names of users.
+    headers = {"Cookie": response.headers["Set-Cookie"].partition(";")[0]}
+    page = await rehearsal.request("GET", f"{rehearsal.url}/app", headers={**headers, "Host": host})
+    assert f"frame-ancestors http://people.localhost:{port};" in page.headers["Content-Security-Policy"]
+    assert "X-Frame-Options" not in page.headers
+    other_page = await rehearsal.request("GET", f"{rehearsal.url}/app", headers=headers)
+    assert "frame-ancestors 'none'" in other_page.headers["Content-Security-Policy"]
+    assert other_page.headers["X-Frame-Options"] == "DENY"
+
+
+async def test_only_windows_of_users_are_shown_side_by_side(rehearsal: Rehearsal) -> None:
+    page_url = f"{rehearsal.url}/console/side-by-side"
+    urls = [
+        (await rehearsal.control_request("POST", f"/people/{name}/windows")).ok()["url"] for name in ("alice", "bob")
+    ]
+    response = await rehearsal.request("GET", page_url, params={"left": urls[0], "right": urls[1]})
+    assert response.status == 200
+    assert all(url.encode() in response.body for url in urls)
+    for url in ("", "https://evil.example/", urls[0].replace("people.localhost", "evil.example"), f"{urls[0]}?x"):
+        response = await rehearsal.request("GET", page_url, params={"left": url, "right": urls[1]})
+        assert response.status == 403
