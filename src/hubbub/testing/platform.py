@@ -117,8 +117,8 @@ class Platform:
 
         The block starts when the bot is ready, at most `within` seconds later, and the bot stops with the block. Errors
         of the bot itself are raised. `application` is the name of the application whose token the bot uses, by default
-        the first one of the world with a bot; a bot of hikari uses its own token. Except with interactions.py and
-        hikari, the bot trusts the certificate authority of the platform's voice server.
+        the first one of the world with a bot; a bot of hikari uses its own token. The bot trusts the
+        certificate authority of the platform's voice server, except with hikari, which has no voice.
         """
         name = application or next(iter(self.bots), "")
         return bots.run(self.ready, bot, self.bots[name].token, within)
