@@ -201,6 +201,24 @@ async def test_the_error_of_a_person_contains_the_cause(rehearsal: Rehearsal) ->
     assert response.json["message"].endswith("\n  bob lacks the permission VIEW_CHANNEL in #staff.")
 
 
+async def test_a_missing_event_names_rejected_requests_of_bots() -> None:
+    async with start_rehearsal(worlds.read_mapping(WORLD)) as rehearsal:
+        (await rehearsal.act("carol", "connect")).ok()
+        guild, carol_id = rehearsal.control.built_world.guilds["Town"], rehearsal.actor("carol").id
+        path = f"/guilds/{guild.id}/members/{carol_id}"
+        (await rehearsal.actor("helper").patch(path, json={"roles": [str(int(guild.roles["chiefs"]))]})).rejected(
+            403, 50013
+        )
+
+        response = await rehearsal.act("carol", "expect", event="GUILD_MEMBER_UPDATE", timeout_ms=1)
+
+        assert response.status == 409
+        assert (
+            "helper PATCH /guilds/{guild_id}/members/{user_id} was rejected with 403: The highest role of helper, helpers, is "
+            "not above the role chiefs, which helper tried to give to carol."
+        ) in response.json["message"]
+
+
 async def test_a_response_to_an_unknown_interaction_is_explained(rehearsal: Rehearsal) -> None:
     (await rehearsal.control_request("POST", "/trace", json={"on": True})).ok()
     bot = rehearsal.actor("demo-bot")

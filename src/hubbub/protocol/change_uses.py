@@ -149,3 +149,6 @@ USES_BY_CHANGE: Final[Mapping[Change, tuple[str, ...]]] = {
     changes.FILE_UPLOAD_TYPES: ("field file_types",),
 }
 """Uses that a change concerns. A change that no traffic of a program shows, such as one of the documentation, is absent."""
+
+ALL_USES: Final = frozenset(use for uses in USES_BY_CHANGE.values() for use in uses)
+"""All uses that a change concerns; a rehearsal records no others."""

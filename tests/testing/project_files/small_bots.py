@@ -8,7 +8,6 @@ EMOJI = "🎲"
 
 
 def create_disnake_bot(token, guild_id, role_id, voice_channel_id):
-    """Return a bot of disnake."""
     import disnake
     from disnake.ext import commands
 
@@ -53,7 +52,6 @@ def create_disnake_bot(token, guild_id, role_id, voice_channel_id):
 
 
 def create_nextcord_bot(token, guild_id, role_id, voice_channel_id):
-    """Return a bot of nextcord."""
     import nextcord
     from nextcord.ext import commands
 
@@ -99,7 +97,6 @@ def create_nextcord_bot(token, guild_id, role_id, voice_channel_id):
 
 
 def create_py_cord_bot(token, guild_id, role_id, voice_channel_id):
-    """Return a bot of py-cord."""
     import discord
 
     bot = discord.Bot(intents=discord.Intents.all(), debug_guilds=[guild_id])
@@ -143,7 +140,6 @@ def create_py_cord_bot(token, guild_id, role_id, voice_channel_id):
 
 
 def create_interactions_py_bot(token, guild_id, role_id, voice_channel_id):
-    """Return a bot of interactions.py."""
     import interactions
 
     bot = interactions.Client(
@@ -192,7 +188,6 @@ def create_interactions_py_bot(token, guild_id, role_id, voice_channel_id):
 
 
 def create_hikari_bot(token, guild_id, role_id, voice_channel_id):
-    """Return a bot of hikari."""
     import hikari
 
     bot = hikari.GatewayBot(token, intents=hikari.Intents.ALL, banner=None, suppress_optimization_warning=True)

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from hubbub.protocol.change_uses import ALL_USES
 from hubbub.protocol.control.trace import ClosedConnection, Outcome, RejectedRequest, TracedEvent
 from hubbub.protocol.ids import ChannelId, GuildId, Snowflake, Timestamp, UserId
 from hubbub.protocol.intents import INTENTS_BY_NAME
@@ -64,8 +65,8 @@ class Trace:
             self.answered_events.setdefault(user_id, set()).update(self._unanswered_events.pop(user_id, ()))
 
     def record_uses(self, user_id: int | None, uses: Iterable[str]) -> None:
-        """Record uses of the platform, for the dated changes that concern them."""
-        self.uses.setdefault(user_id, set()).update(uses)
+        """Record uses of the platform that a dated change concerns; ignore other uses, of which clients can invent any number."""
+        self.uses.setdefault(user_id, set()).update(use for use in uses if use in ALL_USES)
 
     def record_intents(self, user_id: int, intents: int) -> None:
         """Record the intents of a new session."""
