@@ -40,7 +40,16 @@ DEV_DEFAULTS: Final[dict[str, Any]] = {
 }
 """Defaults of `hubbub dev` and `hubbub replay` that differ from those of `Config`."""
 
-REHEARSAL_SETTINGS: Final = ("control", "control_token", "mail.keep_in_memory", "now", "seed", "tls", "world")
+REHEARSAL_SETTINGS: Final = (
+    "control",
+    "control_token",
+    "fork_ports",
+    "mail.keep_in_memory",
+    "now",
+    "seed",
+    "tls",
+    "world",
+)
 """Settings that are only available in rehearsals: `hubbub dev` and `hubbub replay`."""
 
 MAIN_SETTINGS: Final[dict[str, str]] = {
