@@ -11,6 +11,7 @@ import pytest
 
 import hubbub
 from tests.clients.discord_js_bot import NODE
+from tests.server.test_cli import running_server
 from tools import control_client
 
 PACKAGE: Final = Path(__file__).parents[2] / "packages" / "rehearsal-js"
@@ -83,3 +84,24 @@ def test_the_example_for_vitest_passes() -> None:
 @requires_program("jest")
 def test_the_example_for_jest_passes() -> None:
     run_program(str(BINARIES / "jest"), folder=PACKAGE / "examples" / "jest", NODE_OPTIONS="--experimental-vm-modules")
+
+
+LIBRARY_FOLDER: Final = Path(__file__).parent / "js"
+SMALL_BOT_WORLD: Final = Path(__file__).parents[1] / "testing" / "project_files" / "small_bot.toml"
+
+
+@pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
+def test_the_small_bot_of_oceanic_js() -> None:
+    variables = {"BOT_LIBRARY": "oceanic", "SMALL_BOT_WORLD": str(SMALL_BOT_WORLD)}
+    run_program("node", "--test", "small_bot.test.mjs", folder=LIBRARY_FOLDER, **variables)
+
+
+@pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
+def test_the_small_bot_of_eris_over_tls(tmp_path: Path) -> None:
+    with running_server(tmp_path, "dev", "--tls", "--world", str(SMALL_BOT_WORLD)) as (_, ready):
+        variables = {
+            "BOT_LIBRARY": "eris",
+            "REHEARSAL_READY_FILE": str(next(tmp_path.glob("ready-*.json"))),
+            "NODE_EXTRA_CA_CERTS": ready["authority"],
+        }
+        run_program("node", "--test", "small_bot.test.mjs", folder=LIBRARY_FOLDER, **variables)

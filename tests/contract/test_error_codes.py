@@ -34,3 +34,14 @@ def test_every_code_is_used_or_has_a_reason() -> None:
     assert sorted(declared - used_codes() - reasons.keys()) == [], "neither raised nor listed in spec/http.md#1.9.1"
     assert sorted(reasons.keys() & used_codes()) == [], "raised, but listed as never raised"
     assert sorted(reasons.keys() - declared) == [], "listed, but not declared"
+
+
+def test_every_missing_permission_is_raised_with_its_cause() -> None:
+    paths_without_cause = [
+        path.relative_to(SOURCES).as_posix()
+        for path in sorted((SOURCES / "server").rglob("*.py"))
+        if re.search(r"\bMISSING_PERMISSIONS\(", path.read_text("utf-8"))
+    ]
+    assert paths_without_cause == [], (
+        "raise PermissionDenied (server/core/denials.py), so that a rehearsal can name the cause"
+    )

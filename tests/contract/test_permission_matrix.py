@@ -15,11 +15,12 @@ from typing import Any
 
 import pytest
 
-from hubbub.protocol import errors
+from hubbub.protocol import codec, errors
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.operation import Auth
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.composition import SLICES
+from hubbub.server.control.causes import Causes
 from hubbub.server.core.endpoints import Endpoint, EndpointTable
 from tests.contract.prepared_guild import PreparedGuild, prepare_guild
 from tests.contract.request_builder import PREPARATIONS, Request, RequestBuilder
@@ -305,6 +306,26 @@ class Matrix:
             await self.set_able_permissions(ALL_BUT_ADMINISTRATOR)
         return await self.builder.request(endpoint, caller)
 
+    @property
+    def world(self) -> World:
+        """The platform."""
+        return self.prepared_guild.guild.owner.world
+
+    async def list_unexplained_rejections(self) -> list[str]:
+        """Return the requests since the latest call that were rejected with 50013, and whose cause a rehearsal cannot name."""
+        app = self.world.app
+        rejected_requests = app.trace.find_rejected()
+        app.trace.clear()
+        causes = Causes(lambda _: None)
+        explained_requests = await app.database.read(
+            lambda tx: causes.explain_all(tx, app.clock.now_ms(), rejected_requests)
+        )
+        return [
+            f"{request.method} {request.route}: no cause"
+            for request in explained_requests
+            if request.cause is None and codec.decode_any(bytes(request.body))["code"] == 50013
+        ]
+
     def in_other_guild(self, request: Request) -> Request:
         """Return a copy of the request that names the same objects in the other guild."""
         ids = {"guild_id": str(self.other_guild_id), "channel_id": str(self.other_channel_id)}
@@ -358,7 +379,9 @@ async def test_every_operation_requires_the_documented_permissions(matrix: Matri
             problems.append(f"{endpoint.name}, {caller}: {response.status} {response.body[:200]!r}")
 
     kind = Auth.BOT if matrix.unprivileged.is_bot else Auth.USER
+    matrix.world.app.trace.is_enabled = True
     for endpoint in endpoints_for(kind):
+        problems += await matrix.list_unexplained_rejections()
         name, request, permissions = (
             endpoint.name,
             await matrix.request(endpoint, matrix.able),

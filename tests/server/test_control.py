@@ -1,6 +1,7 @@
 """The control API: time, worlds, users, snapshots, forks, faults, trace, rate limit report and mail."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import aiohttp
@@ -11,7 +12,7 @@ from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.protocol.intents import Intents
 from hubbub.server.app import App
 from hubbub.server.control import ControlApi
-from tests.rehearsal import Rehearsal
+from tests.rehearsal import Rehearsal, start_rehearsal
 from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS, Actor, small_config
 
 SECOND_MS = 1000
@@ -244,6 +245,23 @@ async def test_a_fork_is_independent(rehearsal: Rehearsal) -> None:
     with pytest.raises(aiohttp.ClientConnectionError):
         await rehearsal.request("GET", fork_path, headers=headers)
     assert (await rehearsal.control_request("DELETE", f"/forks/{fork['fork_id']}")).status == 404
+
+
+async def test_forks_use_the_ports_that_are_reachable(unused_tcp_port_factory: Callable[[], int]) -> None:
+    port = unused_tcp_port_factory()
+    async with start_rehearsal(fork_ports=f"{port}-{port}") as rehearsal:
+        fork = (await rehearsal.control_request("POST", "/forks", json={})).ok()
+        assert fork["web"] == f"http://127.0.0.1:{port}"
+        headers = {"Authorization": f"Bearer {fork['control_token']}"}
+        (await rehearsal.request("GET", f"{fork['control']}/clock", headers=headers)).ok()
+
+        response = await rehearsal.control_request("POST", "/forks", json={})
+        assert (
+            response.rejected(400, 0)["message"]
+            == f"All ports of --fork-ports {port}-{port} are in use; close a fork first"
+        )
+        assert (await rehearsal.control_request("DELETE", f"/forks/{fork['fork_id']}")).status == 204
+        (await rehearsal.control_request("POST", "/forks", json={})).ok()
 
 
 async def test_a_fork_can_start_from_a_snapshot(rehearsal: Rehearsal) -> None:

@@ -211,10 +211,21 @@ async def test_late_and_missing_responses_are_reported(rehearsal: Rehearsal) -> 
 
 async def test_upcoming_changes_are_reported_by_date(rehearsal: Rehearsal) -> None:
     (await rehearsal.control_request("POST", "/clock/set", json={"now": "2026-02-20T00:00:00Z"})).ok()
+    assert await find_findings(rehearsal, "dated_change") == []
+    helper = rehearsal.actor("helper")
+    await helper.connect(intents=Intents.GUILDS)
+    (await helper.post(f"{channel_path(rehearsal, 'hall')}/messages", json={"content": 'a "poll": b'})).ok()
+    (await rehearsal.actor("ann").get(f"/guilds/{rehearsal.control.built_world.guilds['Home'].id}/invites")).ok()
+
     findings = await find_findings(rehearsal, "dated_change")
+
+    assert [(finding["date"][:10], finding["application"]) for finding in findings] == [
+        ("2026-02-23", "helper"),
+        ("2026-11-16", "helper"),
+    ]
     assert findings[0]["message"].startswith("From 2026-02-23: Pinning, bypassing slowmode")
-    assert findings[0]["date"].startswith("2026-02-23")
-    assert [finding["date"] for finding in findings] == sorted(finding["date"] for finding in findings)
+    assert findings[0]["message"].endswith("The program used: POST /channels/{channel_id}/messages.")
+    assert findings[1]["message"].endswith("The program used: intent GUILDS.")
 
 
 async def test_clearing_the_trace_clears_the_report(rehearsal: Rehearsal) -> None:

@@ -188,6 +188,12 @@ async def test_requests_and_events_have_the_kind_of_their_subject(rehearsal: Reh
     assert kinds["VOICE_STATE_UPDATE"] == "voice"
     voice_entries = await list_entries(rehearsal, "?kinds=voice")
     assert {entry["kind"] for entry in voice_entries} == {"voice"}
+    sent_frames = [entry["summary"] for entry in voice_entries if entry["direction"] == "out"]
+    assert {"VOICE HELLO", "VOICE READY", "VOICE SESSION_DESCRIPTION"} <= set(sent_frames)
+    assert "VOICE HEARTBEAT_ACK" not in sent_frames
+    description = await fetch_details(rehearsal, "VOICE SESSION_DESCRIPTION")
+    assert json.loads(description["request"]["body"])["secret_key"] == MASK
+    assert description["entry"]["user_id"] == str(alice.id)
 
 
 async def test_frames_of_clients_are_recorded_without_heartbeats(rehearsal: Rehearsal) -> None:
@@ -203,6 +209,31 @@ async def test_frames_of_clients_are_recorded_without_heartbeats(rehearsal: Rehe
     assert frames == ["IDENTIFY", "PRESENCE_UPDATE"]
     identify = await fetch_details(rehearsal, "IDENTIFY")
     assert json.loads(identify["request"]["body"])["token"] == MASK
+
+
+async def test_frames_to_one_client_are_recorded(rehearsal: Rehearsal) -> None:
+    bob = rehearsal.actor("bob")
+    await record_traffic(rehearsal)
+    session = await bob.connect()
+    (await rehearsal.actor("alice").post(general_channel_path(rehearsal), json={"content": "missed"})).ok()
+    fault = {"transport": "gateway", "user_id": str(bob.id), "effect": "invalid_session", "resumable": True}
+    (await rehearsal.control_request("POST", "/faults", json=fault)).ok()
+    resume = {"token": bob.header, "session_id": session.ready["session_id"], "seq": 1}
+    async with rehearsal.client.ws_connect(f"{rehearsal.gateway}?v=10&encoding=json") as socket:
+        await socket.send_json({"op": GatewayOpcode.RESUME, "d": resume})
+        while (await socket.receive_json())["t"] != "RESUMED":
+            pass
+        entries = await list_entries(rehearsal, f"?kinds=gateway&user_id={bob.id}")
+
+    sent_entries = [entry for entry in entries if entry["direction"] == "out" and entry["delivered"] is None]
+    first_summaries = [entry["summary"] for entry in sent_entries if entry["note"] is None]
+    assert first_summaries == ["READY", "GUILD_CREATE", "INVALID_SESSION", "RESUMED"]
+    repeated_summaries = [entry["summary"] for entry in sent_entries if entry["note"] == "Sent again after a resume"]
+    assert repeated_summaries[0] == "GUILD_CREATE"
+    assert "MESSAGE_CREATE" in repeated_summaries
+    details = await fetch_details(rehearsal, "READY")
+    assert json.loads(details["request"]["body"])["user"]["username"] == "bob"
+    assert not details["can_replay"]
 
 
 async def test_control_requests_are_recorded_except_reads(rehearsal: Rehearsal) -> None:
@@ -453,7 +484,8 @@ async def test_the_cookie_works_only_for_pages_of_the_console(
 async def test_a_window_logs_in_as_its_user_on_a_host_of_its_own(rehearsal: Rehearsal) -> None:
     (await rehearsal.control_request("POST", "/people/zoe/windows")).rejected(404, 0)
     url = (await rehearsal.control_request("POST", "/people/alice/windows")).ok()["url"]
-    host = f"alice.localhost:{rehearsal.url.rpartition(':')[2]}"
+    port = rehearsal.url.rpartition(":")[2]
+    host = f"alice.people.localhost:{port}"
     assert url.startswith(f"http://{host}/console/open/")
     path = url.partition(host)[2]
 
@@ -463,3 +495,24 @@ async def test_a_window_logs_in_as_its_user_on_a_host_of_its_own(rehearsal: Rehe
     token = response.headers["Set-Cookie"].partition(";")[0].partition("=")[2]
     me = await rehearsal.request("GET", f"{rehearsal.api}/users/@me", headers={"Authorization": token})
     assert me.ok()["username"] == "alice"
+    # Only the page at the name above may frame the chat client, and only on the names of users.
+    headers = {"Cookie": response.headers["Set-Cookie"].partition(";")[0]}
+    page = await rehearsal.request("GET", f"{rehearsal.url}/app", headers={**headers, "Host": host})
+    assert f"frame-ancestors http://people.localhost:{port};" in page.headers["Content-Security-Policy"]
+    assert "X-Frame-Options" not in page.headers
+    other_page = await rehearsal.request("GET", f"{rehearsal.url}/app", headers=headers)
+    assert "frame-ancestors 'none'" in other_page.headers["Content-Security-Policy"]
+    assert other_page.headers["X-Frame-Options"] == "DENY"
+
+
+async def test_only_windows_of_users_are_shown_side_by_side(rehearsal: Rehearsal) -> None:
+    page_url = f"{rehearsal.url}/console/side-by-side"
+    urls = [
+        (await rehearsal.control_request("POST", f"/people/{name}/windows")).ok()["url"] for name in ("alice", "bob")
+    ]
+    response = await rehearsal.request("GET", page_url, params={"left": urls[0], "right": urls[1]})
+    assert response.status == 200
+    assert all(url.encode() in response.body for url in urls)
+    for url in ("", "https://evil.example/", urls[0].replace("people.localhost", "evil.example"), f"{urls[0]}?x"):
+        response = await rehearsal.request("GET", page_url, params={"left": url, "right": urls[1]})
+        assert response.status == 403

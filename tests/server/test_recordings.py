@@ -24,7 +24,7 @@ from hubbub.server.recordings.recording_file import (
     read_recording,
 )
 from hubbub.server.recordings.replayer import split_steps
-from tests.rehearsal import Rehearsal
+from tests.rehearsal import Rehearsal, start_rehearsal
 from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS
 
 ECHO_BOT_PROGRAM = """
@@ -99,6 +99,58 @@ async def main():
 asyncio.run(main())
 """
 """A bot whose command shows a button, whose button opens a modal, and whose modal is answered."""
+
+
+ENDPOINT_PROGRAM = """
+import asyncio, json, os, sys
+import aiohttp
+from aiohttp import web
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+async def main():
+    with open(os.environ["REHEARSAL_READY_FILE"]) as file:
+        ready = json.load(file)
+    application = ready["applications"]["demo-bot"]
+    key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(application["public_key"]))
+
+    async def respond(request):
+        body = await request.read()
+        try:
+            signature = bytes.fromhex(request.headers["X-Signature-Ed25519"])
+            key.verify(signature, request.headers["X-Signature-Timestamp"].encode() + body)
+        except InvalidSignature:
+            return web.Response(status=401)
+        interaction = json.loads(body)
+        if interaction["type"] == 1:
+            return web.json_response({"type": 1})
+        return web.json_response({"type": 4, "data": {"content": "GREETING, " + interaction["member"]["user"]["username"]}})
+
+    server = web.Application()
+    server.router.add_post("/", respond)
+    runner = web.AppRunner(server)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", PORT).start()
+    headers = {"Authorization": "Bot " + application["bot"]["token"]}
+    async with aiohttp.ClientSession(headers=headers) as http:
+        settings = {"interactions_endpoint_url": "http://127.0.0.1:PORT/"}
+        async with http.patch(ready["api"] + "/applications/@me", json=settings) as response:
+            assert response.status == 200, await response.text()
+        command = {"name": "greet", "description": "Greet"}
+        async with http.post(f"{ready['api']}/applications/{application['id']}/commands", json=command):
+            print("ready", flush=True)
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+"""A program without a gateway connection: its HTTP server responds to interactions."""
+
+
+def write_endpoint_program(folder: Path, port: int, greeting: str) -> str:
+    """Write a program with an interactions endpoint; return the command that starts it."""
+    path = folder / f"endpoint_program_{greeting}.py"
+    path.write_text(ENDPOINT_PROGRAM.replace("PORT", str(port)).replace("GREETING", greeting))
+    return f"{sys.executable} {path}"
 
 
 def write_form_program(folder: Path, thanks: str = "thanks") -> str:
@@ -236,6 +288,36 @@ async def test_commands_buttons_and_modals_are_replayed(
     output = capsys.readouterr().out
     assert 'content: "thanks, Ann" -> "cheers, Ann"' in output
     assert output.count(" -> ") == 1
+
+
+async def test_responses_of_an_interactions_endpoint_are_replayed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], unused_tcp_port: int
+) -> None:
+    path = tmp_path / "session.jsonl"
+    program = write_endpoint_program(tmp_path, unused_tcp_port, "hello")
+    async with (
+        start_rehearsal(allow_private_targets=True) as rehearsal,
+        record_rehearsal(rehearsal, path),
+        run_bot_program(rehearsal, program, tmp_path),
+    ):
+        answer = (await rehearsal.act("alice", "run", channel="general", command="greet")).ok()
+        assert answer["message"]["content"] == "hello, alice"
+
+    [step] = split_steps(read_recording(path))[1:]
+    [response] = step.actions
+    assert (response.kind, response.actor, response.status) == ("response", "demo-bot", 200)
+    assert await run_replay(path, "--port", "0", "--program", program, "--wait", "20") == 0
+    assert "1 steps, 3 actions of the program, no differences." in capsys.readouterr().out
+    changed_program = write_endpoint_program(tmp_path, unused_tcp_port, "goodbye")
+    assert await run_replay(path, "--port", "0", "--program", changed_program, "--wait", "20") == 1
+
+    output = capsys.readouterr().out
+    assert "changed  demo-bot response of the interactions endpoint" in output
+    assert 'data.content: "hello, alice" -> "goodbye, alice"' in output
+    assert output.count(" -> ") == 1
+    test_file = tmp_path / "test_session.py"
+    assert await run_replay(path, "--as-test", str(test_file)) == 0
+    assert "# The interactions endpoint of demo-bot responded with 200." in test_file.read_text()
 
 
 async def test_a_program_that_does_not_start_is_an_error(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:

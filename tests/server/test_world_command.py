@@ -108,3 +108,67 @@ async def test_the_commands_of_another_application_are_registered(
     assert [command["name"] for command in (await game.get(f"/applications/{target_id}/commands")).ok()] == ["stop"]
     assert await run_world("copy-commands", str(file), *options[:3], "nobot") == 1
     assert "it has: demo-bot" in capsys.readouterr().err
+
+
+async def test_commands_of_a_guild_are_registered(
+    rehearsal: Rehearsal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bot = rehearsal.actor("demo-bot")
+    built_world = rehearsal.control.built_world
+    application_id, guild_id = built_world.applications["demo-bot"].id, built_world.guilds["Town Square"].id
+    ready_file, file = tmp_path / "ready.json", tmp_path / "commands.json"
+    ready_document.write(str(ready_file), await rehearsal.control.get_ready_document())
+    file.write_text(json.dumps([{"name": "stop", "description": "Stop"}]))
+    options = ("--ready-file", str(ready_file), "--application", "demo-bot", "--guild")
+
+    assert await run_world("copy-commands", str(file), *options, "Nowhere") == 1
+    assert "it has: Town Square" in capsys.readouterr().err
+    assert await run_world("copy-commands", str(file), *options, "Town Square") == 0
+    guild_path = f"/applications/{application_id}/guilds/{guild_id}/commands"
+    assert [command["name"] for command in (await bot.get(guild_path)).ok()] == ["stop"]
+    assert (await bot.get(f"/applications/{application_id}/commands")).ok() == []
+
+    monkeypatch.setenv("BOT_TOKEN", bot.token)
+    world_file = tmp_path / "world.toml"
+    world_file.write_text("[users.ann]\n\n[applications.app]  # mine\n")
+    source = (str(int(application_id)), "--api", rehearsal.api, "--guild-id", str(int(guild_id)))
+    assert await run_world("copy-commands", *source, "--world", str(world_file), "--application", "app") == 0
+    assert "[applications.app]  # mine\n\n[[applications.app.commands]]" in world_file.read_text()
+    [command] = worlds.read_file(world_file).applications["app"].commands
+    assert command.name == "stop"
+
+
+async def test_commands_are_added_to_a_world_file(
+    rehearsal: Rehearsal, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world_file, file = tmp_path / "world.toml", tmp_path / "commands.json"
+    code = await create_yard_template(rehearsal)
+    assert await run_world("from-template", code, "--api", rehearsal.api, "--output", str(world_file)) == 0
+    roll_options = [{"type": 4, "name": "sides", "description": "Sides", "choices": [{"name": "six", "value": 6}]}]
+    file.write_text(json.dumps([{"name": "roll", "description": "Roll", "options": roll_options, "nsfw": False}]))
+    options = ("--world", str(world_file), "--application", "my-app")
+
+    assert await run_world("copy-commands", str(file), *options) == 0
+    assert await run_world("copy-commands", str(file), *options, "--guild", "My “Yard”") == 0
+    capsys.readouterr()
+    assert await run_world("copy-commands", str(file), *options) == 1
+    assert "applications.my-app.commands: already present" in capsys.readouterr().err
+    assert await run_world("copy-commands", str(file), "--world", str(world_file), "--application", "other") == 1
+    assert "applications.other: the file has no such application" in capsys.readouterr().err
+    assert await run_world("copy-commands", str(file), *options, "--guild", "Nowhere") == 1
+    assert "guilds.Nowhere: the file has no such guild" in capsys.readouterr().err
+
+    async with start_rehearsal(worlds.read_file(world_file)) as built:
+        bot, application_id = built.actor("my-app"), built.control.built_world.applications["my-app"].id
+        guild_id = built.control.built_world.guilds["My “Yard”"].id
+        for path in (f"/applications/{application_id}", f"/applications/{application_id}/guilds/{guild_id}"):
+            [command] = (await bot.get(f"{path}/commands")).ok()
+            assert command["options"][0]["choices"] == [{"name": "six", "value": 6}]
+
+
+async def test_a_table_in_one_line_cannot_be_extended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    world_file, file = tmp_path / "world.toml", tmp_path / "commands.json"
+    world_file.write_text("users = { ann = {} }\napplications = { app = {} }\n")
+    file.write_text(json.dumps([{"name": "stop", "description": "Stop"}]))
+    assert await run_world("copy-commands", str(file), "--world", str(world_file), "--application", "app") == 1
+    assert "write this table with a header, [applications.app]" in capsys.readouterr().err

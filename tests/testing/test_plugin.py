@@ -149,7 +149,7 @@ def test_an_application_runs_its_web_server_in_the_event_loop_of_the_test(run_pr
 
 @pytest.mark.clients
 def test_hikari_runs_under_anyio_and_discord_py_in_a_thread(run_project: ProjectRunner) -> None:
-    run_project("libraries.py").assert_outcomes(passed=3)
+    run_project("libraries.py").assert_outcomes(passed=5)
 
 
 def test_the_wheel_registers_the_pytest_plugin() -> None:
@@ -181,40 +181,57 @@ sys.exit(pytest.main(sys.argv[2:]))
 """
 
 
-@pytest.mark.clients
-@pytest.mark.parametrize(
-    ("fixture", "distribution"),
-    [
-        pytest.param(fixture, name, marks=pytest.mark.program(str(ROOT / ".venvs" / name / "bin" / "python")), id=name)
-        for fixture, name in (
-            ("disnake", "disnake"),
-            ("interactions_py", "discord.py-interactions"),
-            ("nextcord", "nextcord"),
-            ("py_cord", "py-cord"),
-        )
-    ],
-)
-def test_a_bot_of_another_library_replies(tmp_path: Path, fixture: str, distribution: str) -> None:
-    (tmp_path / "pytest.ini").write_text(f"[pytest]\n{LONG_TIMEOUT_INI}{ASYNCIO_INI}")
-    shutil.copy(PROJECT_FILES / "library_bot.py", tmp_path / "test_library_bot.py")
+def run_in_environment(python: Path, library: str, folder: Path, *files: str, ini: str = "") -> None:
+    """Run files of `PROJECT_FILES` with a library of another virtual environment, and assert that all tests pass."""
+    (folder / "pytest.ini").write_text(f"[pytest]\n{LONG_TIMEOUT_INI}{ASYNCIO_INI}{ini}")
+    shutil.copy(PROJECT_FILES / files[0], folder / f"test_{files[0]}")
+    for name in files[1:]:
+        shutil.copy(PROJECT_FILES / name, folder / name)
     packages = os.pathsep.join([str(ROOT / "src"), *(path for path in sys.path if path.endswith("site-packages"))])
     process = subprocess.run(
-        [
-            ROOT / ".venvs" / distribution / "bin" / "python",
-            "-c",
-            PROGRAM_OF_LIBRARY,
-            packages,
-            *PLUGIN_ARGUMENTS,
-            *WITHOUT_SUITE_PLUGINS,
-        ],
-        cwd=tmp_path,
-        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"BOT_LIBRARY": fixture},
+        [python, "-c", PROGRAM_OF_LIBRARY, packages, *PLUGIN_ARGUMENTS, *WITHOUT_SUITE_PLUGINS],
+        cwd=folder,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"BOT_LIBRARY": library},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=240,
         check=False,
     )
     assert process.returncode == 0, process.stdout + process.stderr
+
+
+OTHER_LIBRARIES = [
+    pytest.param(fixture, name, marks=pytest.mark.program(str(ROOT / ".venvs" / name / "bin" / "python")), id=name)
+    for fixture, name in (
+        ("disnake", "disnake"),
+        ("interactions_py", "discord.py-interactions"),
+        ("nextcord", "nextcord"),
+        ("py_cord", "py-cord"),
+    )
+]
+"""The fixtures of libraries that have virtual environments of their own, and the names of the environments."""
+
+
+@pytest.mark.clients
+@pytest.mark.parametrize(("fixture", "distribution"), OTHER_LIBRARIES)
+def test_the_platform_starts_bots_of_another_library(tmp_path: Path, fixture: str, distribution: str) -> None:
+    run_in_environment(ROOT / ".venvs" / distribution / "bin" / "python", fixture, tmp_path, "library_bot.py")
+
+
+SMALL_BOT_FILES = ("small_bot.py", "small_bots.py", "small_bot.toml")
+SMALL_BOT_INI = "hubbub_world = small_bot.toml\n"
+
+
+@pytest.mark.clients
+@pytest.mark.parametrize(("fixture", "distribution"), OTHER_LIBRARIES)
+def test_the_small_bot_of_another_library(tmp_path: Path, fixture: str, distribution: str) -> None:
+    python = ROOT / ".venvs" / distribution / "bin" / "python"
+    run_in_environment(python, fixture, tmp_path, *SMALL_BOT_FILES, ini=SMALL_BOT_INI)
+
+
+@pytest.mark.clients
+def test_the_small_bot_of_hikari(tmp_path: Path) -> None:
+    run_in_environment(Path(sys.executable), "hikari", tmp_path, *SMALL_BOT_FILES, ini=SMALL_BOT_INI)
 
 
 @pytest.mark.parametrize("arguments", [(), ("-n", "2")], ids=["one process", "xdist"])

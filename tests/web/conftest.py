@@ -63,7 +63,13 @@ async def browser() -> AsyncIterator[Any]:
         arguments.append("--disable-dev-shm-usage")
         # Use a fake camera and microphone, and grant media permissions without a prompt.
         arguments += ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
-        browser = await driver.chromium.launch(executable_path=CHROMIUM, args=arguments, timeout=120_000)
+        # Like a browser of a user, block windows that no click opened.
+        browser = await driver.chromium.launch(
+            executable_path=CHROMIUM,
+            args=arguments,
+            ignore_default_args=["--disable-popup-blocking"],
+            timeout=120_000,
+        )
         yield browser
         await browser.close()
 

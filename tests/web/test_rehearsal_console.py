@@ -4,6 +4,7 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import pytest_asyncio
@@ -207,19 +208,31 @@ async def test_snapshots_and_forks_are_a_tree(rehearsal: Rehearsal, open_page: O
 
 async def test_two_people_are_open_side_by_side(rehearsal: Rehearsal, open_page: OpenPage) -> None:
     async with open_console(rehearsal, open_page, "people") as page:
-        opened_pages: list[Any] = []
-        page.context.on("page", lambda opened_page: opened_pages.append(opened_page))
-        await page.get_by_label("Left window").select_option("alice")
-        await page.get_by_label("Right window").select_option("bob")
-        await page.get_by_role("button", name="Open side by side").click()
-        await page.get_by_text("The chat client of bob is open.").wait_for()
-        [alice_page, bob_page] = opened_pages
-        await alice_page.locator(".account-name", has_text="alice").wait_for()
-        await bob_page.locator(".account-name", has_text="bob").wait_for()
+        await page.get_by_label("Left").select_option("alice")
+        await page.get_by_label("Right").select_option("bob")
+        async with page.context.expect_event("page") as opened_page:
+            await page.get_by_role("button", name="Open side by side").click()
+        window = await opened_page.value
+        alice_frame = window.frame_locator('iframe[title="Left person"]')
+        bob_frame = window.frame_locator('iframe[title="Right person"]')
+        await alice_frame.locator(".account-name", has_text="alice").wait_for()
+        await bob_frame.locator(".account-name", has_text="bob").wait_for()
+        await page.get_by_text("The chat clients of alice and bob are open.").wait_for()
+        hosts = [urlsplit(frame.url).hostname for frame in window.frames]
+        assert hosts == ["people.localhost", "alice.people.localhost", "bob.people.localhost"]
 
-        await alice_page.reload()
-        await alice_page.locator(".account-name", has_text="alice").wait_for()
-        assert alice_page.url.startswith("http://alice.localhost:")
+        # The session of each frame is kept when its page is loaded again.
+        await window.frames[1].evaluate("location.reload()")
+        await alice_frame.locator(".account-name", has_text="alice").wait_for()
+
+
+async def test_the_browser_of_these_tests_blocks_a_second_window(rehearsal: Rehearsal, open_page: OpenPage) -> None:
+    async with open_console(rehearsal, open_page, "people") as page:
+        await page.evaluate(
+            "document.addEventListener('click', () => { window.opened = [1, 2].map(n => window.open('about:blank', n)); })"
+        )
+        await page.get_by_role("heading", name="People").click()
+        assert await page.evaluate("window.opened.map(target => target !== null)") == [True, False]
 
 
 async def test_one_person_is_opened(rehearsal: Rehearsal, open_page: OpenPage) -> None:

@@ -515,7 +515,7 @@ export type ExplainedRequest = {
   status: number;
   /** The body of the error response. */
   body: unknown;
-  /** The permission, role or member because of which the request failed, as a sentence; null if it is unknown. It describes the current state of the platform. */
+  /** The permission, role or member because of which the request failed, as a sentence; null if it is unknown. It is never null for `MISSING_PERMISSIONS`. Other causes describe the current state of the platform. */
   cause: string | null;
 };
 
@@ -1950,11 +1950,11 @@ export type TrafficEntry = {
   /** Time of the platform's clock. */
   at: string;
   kind: "control" | "gateway" | "http" | "interaction" | "voice" | "webhook";
-  /** `in` for requests and frames of clients, `out` for events, closed connections and requests to applications. */
+  /** `in` for requests and frames of clients, `out` for events, frames to one client, closes and requests to applications. */
   direction: "in" | "out";
   /** Method and path template, name of the event, or name of the frame. */
   summary: string;
-  /** The user or bot that sent the request or frame; null if there is none. */
+  /** The user or bot that sent the request or frame, or to which the frame was sent; null if there is none. */
   user_id?: string | null;
   /** HTTP status or close code; null for events and frames, and for requests without a response. */
   status?: number | null;

@@ -38,19 +38,19 @@ export class Person {
   }
 
   reply(message, content, { channel, ...fields } = {}) {
-    return this.#call("reply", { message: idOf(message), channel, content, fields });
+    return this.#call("reply", { message: idOf(message), channel: channel ?? message.channel_id, content, fields });
   }
 
   edit(message, content, { channel, ...fields } = {}) {
-    return this.#call("edit", { message: idOf(message), channel, content, fields });
+    return this.#call("edit", { message: idOf(message), channel: channel ?? message.channel_id, content, fields });
   }
 
   delete(message, { channel } = {}) {
-    return this.#call("delete", { message: idOf(message), channel });
+    return this.#call("delete", { message: idOf(message), channel: channel ?? message.channel_id });
   }
 
   react(message, emoji, { channel } = {}) {
-    return this.#call("react", { message: idOf(message), channel, emoji });
+    return this.#call("react", { message: idOf(message), channel: channel ?? message.channel_id, emoji });
   }
 
   read({ channel = this.channel, limit } = {}) {

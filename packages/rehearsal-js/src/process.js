@@ -13,6 +13,9 @@ const START_TIMEOUT_MS = 120_000;
 const STOP_TIMEOUT_MS = 10_000;
 const POLL_INTERVAL_MS = 20;
 const LOG_CHARACTERS_MAX = 8000;
+/** Number of forks of a platform in a container, each of which needs a published port. */
+const CONTAINER_FORKS_MAX = 16;
+const PORT_ATTEMPTS_MAX = 50;
 const PACKAGE = "hubbub[server]";
 const COMMAND_VARIABLE = "REHEARSAL_COMMAND";
 const IMAGE_VARIABLE = "REHEARSAL_IMAGE";
@@ -83,14 +86,17 @@ function localLauncher(command) {
 /** Files of a container belong to another user, so the ready document is requested from the control API. */
 function containerLauncher(engine, image) {
   return async ({ world, settings }) => {
-    const port = await freePort();
+    const port = await freePorts(1 + CONTAINER_FORKS_MAX);
+    const lastPort = port + CONTAINER_FORKS_MAX;
     const token = randomBytes(24).toString("base64url");
     const url = `http://127.0.0.1:${port}`;
-    const runArguments = ["run", "--rm", "--interactive", "--init", "--publish", `127.0.0.1:${port}:${port}`];
+    const runArguments = ["run", "--rm", "--interactive", "--init", "--publish"];
+    runArguments.push(`127.0.0.1:${port}-${lastPort}:${port}-${lastPort}`);
     const mountArguments = world === undefined ? [] : ["--volume", `${world}:/world.toml:ro`];
     // The image is configured for durable data; a rehearsal is in memory.
     const programArguments = ["--entrypoint", "env", image, "-u", "HUBBUB_DATA", "-u", "HUBBUB_PORT", "hubbub", "dev"];
     const devArguments = ["--stop-with-stdin", "--host", "0.0.0.0", "--port", String(port), "--public-url", url];
+    devArguments.push("--fork-ports", `${port + 1}-${lastPort}`);
     const worldArguments = world === undefined ? [] : ["--world", "/world.toml"];
     const engineArguments = [...runArguments, ...mountArguments, "--env", "HUBBUB_CONTROL_TOKEN"];
     return {
@@ -201,11 +207,22 @@ async function isInstalled(program, env) {
   return false;
 }
 
-function freePort() {
+/** Return the first of `count` consecutive ports on which no server listens. */
+async function freePorts(count) {
+  for (let attempt = 0; attempt < PORT_ATTEMPTS_MAX; attempt++) {
+    const firstPort = await listenOnce(0);
+    const otherPorts = Array.from({ length: count - 1 }, (_, index) => firstPort + 1 + index);
+    const results = await Promise.allSettled(otherPorts.map(listenOnce));
+    if (results.every(({ status }) => status === "fulfilled")) return firstPort;
+  }
+  throw new PlatformNotStarted(`No ${count} consecutive ports are free.`);
+}
+
+function listenOnce(requestedPort) {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.on("error", reject);
-    server.listen(0, "127.0.0.1", () => {
+    server.listen(requestedPort, "127.0.0.1", () => {
       const { port } = server.address();
       server.close(() => resolve(port));
     });

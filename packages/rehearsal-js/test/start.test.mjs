@@ -18,13 +18,17 @@ function environment(folder) {
   return { ...inherited, PATH: folder };
 }
 
-/** Start a platform with a program that runs a script; return the arguments that the program received. */
-async function startWith(context, program, script) {
+/**
+ * Start a platform with a program that runs a script; return the arguments that the program received. `use` is called with
+ * the platform.
+ */
+async function startWith(context, program, script, use = async () => {}) {
   const folder = await createProgram(context, program, script);
   const platform = await startPlatform({ env: environment(folder), seed: 7, rateLimits: "off" });
   context.after(() => platform.close());
   assert.equal((await platform.person("alice").say("hello")).content, "hello");
   assert.equal((await platform.rateLimits()).mode, "off");
+  await use(platform);
   return (await readFile(join(folder, "arguments"), "utf8")).trim().split("\n");
 }
 
@@ -49,10 +53,23 @@ test("A container is reached through its published port", async context => {
     while [ "$1" != hubbub ] || [ "$2" != dev ]; do shift; done; shift 2
     for word do shift; [ "$word" = 0.0.0.0 ] && word=127.0.0.1; set -- "$@" "$word"; done
     exec ${HUBBUB} dev "$@"`;
-  const args = await startWith(context, "docker", script);
+  const forkUrls = [];
+  const args = await startWith(context, "docker", script, async platform => {
+    for (let number = 0; number < 2; number++) {
+      const fork = await platform.fork();
+      assert.equal((await fork.person("alice").say("in the fork")).content, "in the fork");
+      forkUrls.push(fork.web);
+    }
+  });
   const port = args[args.indexOf("--port") + 1];
   assert.equal(args[0], "run");
-  assert.equal(args[args.indexOf("--publish") + 1], `127.0.0.1:${port}:${port}`);
+  const ports = `${port}-${Number(port) + 16}`;
+  assert.equal(args[args.indexOf("--publish") + 1], `127.0.0.1:${ports}:${ports}`);
+  assert.equal(args[args.indexOf("--fork-ports") + 1], `${Number(port) + 1}-${Number(port) + 16}`);
+  assert.deepEqual(
+    forkUrls,
+    [1, 2].map(number => `http://127.0.0.1:${Number(port) + number}`),
+  );
   assert.equal(args[args.indexOf("--public-url") + 1], `http://127.0.0.1:${port}`);
   assert.equal(args[args.indexOf("--entrypoint") + 2], "hubbub");
 });

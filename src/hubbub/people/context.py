@@ -50,15 +50,27 @@ class PlatformContext:
         self.names |= {user.id: name for name, user in ready.users.items()}
 
     async def explain_missing(self, user_id: str, event: str) -> str:
-        """Return why a user did not receive the latest events of this name, as text; empty if unknown."""
-        trace = await self.control.call(GET_TRACE, query=TraceQuery(event=event, user_id=UserId(user_id)))
-        lines = [
+        """Return why a user did not receive the latest events of this name, as text; empty if unknown.
+
+        Rejected requests of bots are listed too, because they may be the reason why there was no event."""
+        trace = await self.control.call(GET_TRACE, query=TraceQuery(event=event))
+        delivery_lines = [
             f"  {event}{self.location_of(traced)} was not delivered: {outcome.outcome}"
             for traced in trace.events
             for outcome in traced.outcomes
-            if not outcome.delivered
+            if not outcome.delivered and outcome.user_id == UserId(user_id)
         ]
-        return "From the delivery trace:\n" + "\n".join(lines[-LINES_SHOWN_MAX:]) if lines else ""
+        bot_ids = {
+            application.bot.id for application in self.ready.applications.values() if application.bot is not None
+        }
+        rejection_lines = [
+            f"  {self.name_of(request.user_id)} {request.method} {request.route} was rejected with {request.status}: "
+            + (request.cause or str(msgspec.json.decode(request.body).get("message", "")))
+            for request in trace.refused
+            if request.user_id is not None and str(int(request.user_id)) in bot_ids
+        ]
+        sections = {"From the delivery trace:": delivery_lines, "Rejected requests of bots:": rejection_lines}
+        return "\n".join("\n".join([title, *lines[-LINES_SHOWN_MAX:]]) for title, lines in sections.items() if lines)
 
     async def find_cause(self, user_id: str, status: int, code: int) -> str | None:
         """Return the cause of a user's latest rejected request, if it has this status and code; None if unknown."""

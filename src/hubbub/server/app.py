@@ -390,7 +390,7 @@ class App:
             clock=self.clock,
             config=self.config,
             metrics=self.metrics,
-            traffic=self.trace.traffic,
+            trace=self.trace,
             tickets=voice_states.voice_server,
             make_call=self.make_call,
         )

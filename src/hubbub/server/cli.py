@@ -40,7 +40,16 @@ DEV_DEFAULTS: Final[dict[str, Any]] = {
 }
 """Defaults of `hubbub dev` and `hubbub replay` that differ from those of `Config`."""
 
-REHEARSAL_SETTINGS: Final = ("control", "control_token", "mail.keep_in_memory", "now", "seed", "tls", "world")
+REHEARSAL_SETTINGS: Final = (
+    "control",
+    "control_token",
+    "fork_ports",
+    "mail.keep_in_memory",
+    "now",
+    "seed",
+    "tls",
+    "world",
+)
 """Settings that are only available in rehearsals: `hubbub dev` and `hubbub replay`."""
 
 MAIN_SETTINGS: Final[dict[str, str]] = {
@@ -366,7 +375,7 @@ def _add_world_actions(parser: argparse.ArgumentParser) -> None:
     template_parser.set_defaults(run=_run_world, world_action="from-template")
 
     copy_parser = actions.add_parser(
-        "copy-commands", help="register the commands of an application in a running hubbub dev"
+        "copy-commands", help="register the commands of an application in a running hubbub dev or a world file"
     )
     copy_parser.add_argument(
         "source", metavar="FILE|APPLICATION_ID", help="JSON list of commands; with --api, an application"
@@ -374,8 +383,12 @@ def _add_world_actions(parser: argparse.ArgumentParser) -> None:
     copy_parser.add_argument(
         "--api", metavar="URL", help="API to read the commands from, with the bot token in BOT_TOKEN"
     )
-    copy_parser.add_argument("--ready-file", required=True, metavar="FILE", help="ready file of the rehearsal")
+    target_group = copy_parser.add_mutually_exclusive_group(required=True)
+    target_group.add_argument("--ready-file", metavar="FILE", help="ready file of a running rehearsal")
+    target_group.add_argument("--world", metavar="WORLD.toml", help="world file to add the commands to")
     copy_parser.add_argument("--application", required=True, metavar="NAME", help="application of the world")
+    copy_parser.add_argument("--guild", metavar="NAME", help="guild of the world (default: global commands)")
+    copy_parser.add_argument("--guild-id", metavar="ID", help="with --api, guild to read the commands of")
     copy_parser.set_defaults(run=_run_world, world_action="copy-commands")
 
 

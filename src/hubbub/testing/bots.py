@@ -37,7 +37,10 @@ async def run(ready: ReadyDocument, bot: BotT, token: str, timeout_seconds: floa
             return
         async with AsyncExitStack() as stack:
             if library != "interactions_py":
-                _prepare(client, ready)
+                # interactions.py does not wait for guilds after the last one has arrived.
+                state = client._connection
+                state.guild_ready_timeout = min(state.guild_ready_timeout, GUILD_READY_TIMEOUT_SECONDS)
+            _trust_authority(client, ready)
             if library == "discord_py":
                 # Entering the client makes `wait_until_ready` usable before the login.
                 await stack.enter_async_context(client)
@@ -79,10 +82,8 @@ async def _wait_until_ready(client: Any, running: "asyncio.Future[None]", timeou
         ready.cancel()
 
 
-def _prepare(client: Any, ready: ReadyDocument) -> None:
-    """Shorten the wait for guilds, and trust the certificate authority of the voice server."""
-    state = client._connection
-    state.guild_ready_timeout = min(state.guild_ready_timeout, GUILD_READY_TIMEOUT_SECONDS)
+def _trust_authority(client: Any, ready: ReadyDocument) -> None:
+    """Let a bot trust the certificate authority of the voice server, unless its program has chosen a connector."""
     if ready.voice is not None and ready.voice.authority is not None and not client.http.connector:
         context = ssl.create_default_context()
         context.load_verify_locations(ready.voice.authority)

@@ -117,8 +117,8 @@ class Platform:
 
         The block starts when the bot is ready, at most `within` seconds later, and the bot stops with the block. Errors
         of the bot itself are raised. `application` is the name of the application whose token the bot uses, by default
-        the first one of the world with a bot; a bot of hikari uses its own token. Except with interactions.py and
-        hikari, the bot trusts the certificate authority of the platform's voice server.
+        the first one of the world with a bot; a bot of hikari uses its own token. The bot trusts the
+        certificate authority of the platform's voice server, except with hikari, which has no voice.
         """
         name = application or next(iter(self.bots), "")
         return bots.run(self.ready, bot, self.bots[name].token, within)
@@ -145,13 +145,13 @@ class Platform:
         return to_result(await self.context.control.call(operation, query=query))
 
     def add_findings(self, findings: RunFindings) -> None:
-        """Add the report of this platform to the findings of a run, without changes that are only upcoming."""
+        """Add the report of this platform to the findings of a run."""
         report = self.background.run_and_wait(self.context.control.call(GET_REPORT))
         for finding in report.findings:
             application = finding.application or "any application"
             if finding.rule == "unused_intent":
                 findings.add_intents(findings.unused_intents, application, finding.intents)
-            elif finding.rule != "dated_change":
+            else:
                 findings.add_line(f"{finding.rule}: {application}: {finding.message}", finding.times)
         for application, names in report.used_intents.items():
             findings.add_intents(findings.used_intents, application, names)

@@ -39,6 +39,23 @@ async def test_a_hikari_bot_replies(hubbub_hikari: Platform) -> None:
         await hubbub.users["alice"].expect("MESSAGE_CREATE", content="pong")
 
 
+@pytest.mark.anyio
+async def test_the_error_of_a_hikari_bot_is_raised(hubbub_hikari: Platform) -> None:
+    token = hubbub_hikari.bots["demo-bot"].token[:-4] + "0000"
+    bot = hikari.GatewayBot(token, banner=None, suppress_optimization_warning=True)
+    with pytest.raises(hikari.UnauthorizedError):
+        async with hubbub_hikari.start(bot):
+            pytest.fail("the bot is not ready")
+
+
+@pytest.mark.anyio
+async def test_a_hikari_bot_that_is_not_ready_in_time_is_an_error(hubbub_hikari: Platform) -> None:
+    bot = hikari.GatewayBot(hubbub_hikari.bots["demo-bot"].token, banner=None, suppress_optimization_warning=True)
+    with pytest.raises(TimeoutError):
+        async with hubbub_hikari.start(bot, within=0.001):
+            pytest.fail("the bot is not ready")
+
+
 def test_library_urls_are_restored(hubbub: Platform) -> None:
     assert hikari.urls.REST_API_URL == "https://discord.com/api/v10"
     assert Route.BASE == "https://discord.com/api/v10"

@@ -79,7 +79,7 @@ class ExplainedRequest(RejectedRequest, frozen=True, kw_only=True):
     cause: str | None
     """The permission, role or member because of which the request failed, as a sentence; null if it is unknown.
 
-    It describes the current state of the platform."""
+    It is never null for MISSING_PERMISSIONS. Other causes describe the current state of the platform."""
 
 
 class TraceState(msgspec.Struct, kw_only=True):

@@ -37,11 +37,11 @@ class TrafficEntry(msgspec.Struct, frozen=True, kw_only=True):
     """Time of the platform's clock."""
     kind: TrafficKind
     direction: Literal["in", "out"]
-    """`in` for requests and frames of clients, `out` for events, closed connections and requests to applications."""
+    """`in` for requests and frames of clients, `out` for events, frames to one client, closes and requests to applications."""
     summary: str
     """Method and path template, name of the event, or name of the frame."""
     user_id: UserId | None = None
-    """The user or bot that sent the request or frame; null if there is none."""
+    """The user or bot that sent the request or frame, or to which the frame was sent; null if there is none."""
     status: int | None = None
     """HTTP status or close code; null for events and frames, and for requests without a response."""
     milliseconds: float | None = None

@@ -4,15 +4,17 @@ import argparse
 import asyncio
 import os
 import re
+import tomllib
 from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
 
 from hubbub.protocol import codec
+from hubbub.server import worlds
 from hubbub.server.terminal import print_error
 from hubbub.server.worlds import WorldError
-from hubbub.server.worlds.template_worlds import build_world_text, read_template
+from hubbub.server.worlds.template_worlds import add_commands, build_world_text, read_template
 
 TIMEOUT_SECONDS: Final = 30.0
 RESPONSE_BYTES_MAX: Final = 16 * 1024 * 1024
@@ -75,26 +77,75 @@ def _write_world(arguments: argparse.Namespace) -> int:
 
 
 def _copy_commands(arguments: argparse.Namespace) -> int:
-    """Register the commands of a file or of an application elsewhere for an application of a rehearsal."""
+    """Copy the commands of a file or of an application elsewhere to a running rehearsal or a world file."""
+    register = _add_to_world_file if arguments.ready_file is None else _register
+    commands = register(arguments)
+    place = f" in {arguments.guild}" if arguments.guild is not None else ""
+    target = arguments.world or "the rehearsal"
+    print(f"Registered {len(commands)} commands of {arguments.application}{place} in {target}.")
+    return 0
+
+
+def _register(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """Register commands for an application of a running rehearsal, and return them."""
     document = codec.decode(Path(arguments.ready_file).read_bytes(), dict[str, Any])
     application = document["applications"].get(arguments.application)
     if application is None or application["bot"] is None:
         names = ", ".join(document["applications"])
         raise WorldCommandError(f"the world has no bot {arguments.application!r}; it has: {names}")
-    if arguments.api is None:
-        commands_json = Path(arguments.source).read_bytes()
-    else:
-        token = os.environ.get(TOKEN_VARIABLE, "")
-        if not token:
-            raise WorldCommandError(f"set {TOKEN_VARIABLE} to the bot token of the application")
-        url = f"{arguments.api.rstrip('/')}/applications/{arguments.source}/commands?with_localizations=true"
-        commands_json = _fetch("GET", url, {"Authorization": f"Bot {token}"})
-    commands = _read_commands(commands_json)
-    url = f"{document['api']}/applications/{application['id']}/commands"
+    path = f"/applications/{application['id']}"
+    if arguments.guild is not None:
+        guild = document["guilds"].get(arguments.guild)
+        if guild is None:
+            names = ", ".join(document["guilds"])
+            raise WorldCommandError(f"the world has no guild {arguments.guild!r}; it has: {names}")
+        path += f"/guilds/{guild['id']}"
+    commands = _load_commands(arguments)
     headers = {"Authorization": f"Bot {application['bot']['token']}", "Content-Type": "application/json"}
-    _fetch("PUT", url, headers, codec.encode(commands))
-    print(f"Registered {len(commands)} commands of {arguments.application}.")
-    return 0
+    _fetch("PUT", f"{document['api']}{path}/commands", headers, codec.encode(commands))
+    return commands
+
+
+def _add_to_world_file(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """Add commands to an application or bot of a world file that has none, and return them.
+
+    The rest of the file, including its comments, does not change. Raise WorldError if the result would be invalid."""
+    file = Path(arguments.world)
+    text = file.read_text(encoding="utf-8")
+    worlds.read_text(text)  # Raises WorldError if the file is invalid.
+    content = tomllib.loads(text)
+    table = content.get("applications", {})
+    path: tuple[str, ...] = ("applications", arguments.application)
+    if arguments.guild is not None:
+        guild = content.get("guilds", {}).get(arguments.guild)
+        if guild is None:
+            raise WorldError(("guilds", arguments.guild), "the file has no such guild")
+        table, path = guild.get("bots", {}), ("guilds", arguments.guild, "bots", arguments.application)
+    if arguments.application not in table:
+        raise WorldError(path, "the file has no such application or bot")
+    if "commands" in table[arguments.application]:
+        raise WorldError((*path, "commands"), "already present; remove these commands from the file first")
+    commands = _load_commands(arguments)
+    new_text = add_commands(text, path, commands)
+    try:
+        tomllib.loads(new_text)
+    except tomllib.TOMLDecodeError as error:
+        raise WorldError(path, f"write this table with a header, [{'.'.join(path)}], to add commands to it") from error
+    worlds.read_text(new_text)  # Raises WorldError if a command is invalid.
+    file.write_text(new_text, encoding="utf-8")
+    return commands
+
+
+def _load_commands(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """Return the commands of a file, or of an application elsewhere: its global ones, or with `--guild-id` those of a guild."""
+    if arguments.api is None:
+        return _read_commands(Path(arguments.source).read_bytes())
+    token = os.environ.get(TOKEN_VARIABLE, "")
+    if not token:
+        raise WorldCommandError(f"set {TOKEN_VARIABLE} to the bot token of the application")
+    guild_path = "" if arguments.guild_id is None else f"/guilds/{arguments.guild_id}"
+    url = f"{arguments.api.rstrip('/')}/applications/{arguments.source}{guild_path}/commands?with_localizations=true"
+    return _read_commands(_fetch("GET", url, {"Authorization": f"Bot {token}"}))
 
 
 def _read_commands(commands_json: bytes) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from hubbub.protocol import errors
 from hubbub.server.app import App
 from hubbub.server.core import auth
 from hubbub.server.core.call import Call
-from hubbub.server.transports.web.local_requests import is_local_request
+from hubbub.server.transports.web.local_requests import PEOPLE_HOST, is_local_request
 from hubbub.server.transports.web.sessions import SESSION_SECONDS, Cookies
 from hubbub.server.transports.web.static_files import load_static_files
 from hubbub.server.worlds import BuiltWorld
@@ -61,6 +61,7 @@ class Console:
         return [
             web.get(CONSOLE_PATH, self._show),
             web.get(CONSOLE_PATH + "/open/{key}", self._open),
+            web.get(CONSOLE_PATH + "/side-by-side", self._show_side_by_side),
             web.post(CONSOLE_PATH, self._log_in),
         ]
 
@@ -73,7 +74,7 @@ class Console:
     def create_window(self, name: str) -> str:
         """Return a URL that opens the chat client as a user.
 
-        Each user has a separate host name below `localhost`, so the sessions of several users do not share cookies. Raise
+        Each user has a separate host name below `PEOPLE_HOST`, so the sessions of several users do not share cookies. Raise
         NOT_FOUND if the world has no user of this name.
         """
         users = self._control.built_world.users
@@ -85,7 +86,7 @@ class Console:
             # Different names must not share a host.
             label = f"{label}-{int(users[name].id)}".strip("-")
         port = "" if parts.port is None else f":{parts.port}"
-        return f"{parts.scheme}://{label}.localhost{port}{CONSOLE_PATH}/open/{self._create_key(name)}"
+        return f"{parts.scheme}://{label}.{PEOPLE_HOST}{port}{CONSOLE_PATH}/open/{self._create_key(name)}"
 
     def _create_key(self, user_name: str | None) -> str:
         key = secrets.token_urlsafe(24)
@@ -150,6 +151,25 @@ class Console:
             return self._render("rehearsal_console_login.html", 403)
         return self._render("rehearsal_console.html", 200)
 
+    async def _show_side_by_side(self, request: web.Request) -> web.Response:
+        """Show two windows of users in frames; the query has the URLs of `create_window`.
+
+        The page is on `PEOPLE_HOST`, of which the hosts of users are subdomains, so that browsers send the cookies of frames.
+        """
+        parts = urlsplit(self._app.config.web_url)
+        port = "" if parts.port is None else f":{parts.port}"
+        urls = [request.query.get("left", ""), request.query.get("right", "")]
+        url_pattern = re.compile(
+            rf"{parts.scheme}://[a-z0-9-]+\.{re.escape(PEOPLE_HOST)}{port}{CONSOLE_PATH}/open/[A-Za-z0-9_-]+"
+        )
+        if not all(url_pattern.fullmatch(url) for url in urls):
+            return self._render("rehearsal_console_login.html", 403, has_expired=True)
+        policy = (
+            f"default-src 'none'; style-src 'self'; img-src 'self'; frame-src {parts.scheme}://*.{PEOPLE_HOST}{port}; "
+            "base-uri 'none'; frame-ancestors 'none'"
+        )
+        return self._render("rehearsal_side_by_side.html", 200, policy=policy, urls=urls)
+
     async def _log_in(self, request: web.Request) -> web.Response:
         """Give access to a browser whose user enters the control token."""
         if request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
@@ -160,7 +180,9 @@ class Console:
             return self._render("rehearsal_console_login.html", 403, is_wrong=True)
         return self._grant_access(_redirect(CONSOLE_PATH))
 
-    def _render(self, template: str, status: int, **context: bool) -> web.Response:
+    def _render(
+        self, template: str, status: int, policy: str = _CONTENT_SECURITY_POLICY, **context: object
+    ) -> web.Response:
         # A rehearsal without browsers starts faster without the modules of pages.
         from hubbub.server.transports.web.page_requests import page_headers
         from hubbub.server.transports.web.templating import template_environment
@@ -176,7 +198,7 @@ class Console:
                 **context,
             )
         )
-        return web.Response(status=status, body=page.encode(), headers=page_headers(policy=_CONTENT_SECURITY_POLICY))
+        return web.Response(status=status, body=page.encode(), headers=page_headers(policy=policy))
 
 
 def _redirect(path: str) -> web.Response:

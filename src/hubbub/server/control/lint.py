@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from hubbub.protocol import changes, codec, errors, intents
-from hubbub.protocol.changes import Change
+from hubbub.protocol import codec, errors, intents
+from hubbub.protocol.change_uses import USES_BY_CHANGE
 from hubbub.protocol.control.rate_limits import RateLimitHit
 from hubbub.protocol.control.report import LintFinding
 from hubbub.protocol.control.trace import ExplainedRequest
@@ -160,14 +160,22 @@ class Linter:
             yield LintFinding(rule="missing_response", application=name, message=message, times=times)
 
     def _dated_changes(self) -> Iterator[LintFinding]:
-        upcoming_changes = [
-            change
-            for change in vars(changes).values()
-            if isinstance(change, Change) and not change.is_active(self._now_ms)
-        ]
+        """Find upcoming changes of requests, events or modes that an application used."""
+        upcoming_changes = [change for change in USES_BY_CHANGE if not change.is_active(self._now_ms)]
         for change in sorted(upcoming_changes, key=lambda change: change.at_ms):
             message = f"From {change.date.isoformat()}: {change.after}"
-            yield LintFinding(rule="dated_change", message=message, date=codec.timestamp(change.at_ms))
+            for user_id, uses in self._trace.uses.items():
+                # A request with the token of a webhook or interaction has no user.
+                name = None if user_id is None else self._names_by_bot_id.get(user_id)
+                concerned_uses = [use for use in USES_BY_CHANGE[change] if use in uses]
+                if not concerned_uses or (user_id is not None and name is None):
+                    continue
+                yield LintFinding(
+                    rule="dated_change",
+                    application=name,
+                    message=f"{message} The program used: {', '.join(concerned_uses)}.",
+                    date=codec.timestamp(change.at_ms),
+                )
 
 
 def find_webhook_id(hit: RateLimitHit) -> int | None:

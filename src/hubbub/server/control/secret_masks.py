@@ -67,12 +67,17 @@ class Masker:
     def _mask_value(self, value: Any) -> Any:
         if isinstance(value, dict):
             return {
-                key: MASK if key in SECRET_KEYS and isinstance(item, str) else self._mask_value(item)
+                key: MASK if key in SECRET_KEYS and _is_secret_value(item) else self._mask_value(item)
                 for key, item in value.items()
             }
         if isinstance(value, list):
             return [self._mask_value(item) for item in value]
         return self.mask_text(value) if isinstance(value, str) else value
+
+
+def _is_secret_value(value: Any) -> bool:
+    """Return whether the value of a secret key is a text, or the bytes of a voice key as a list of numbers."""
+    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(item, int) for item in value))
 
 
 def mask_tokens(hit: RateLimitHit) -> RateLimitHit:

@@ -30,7 +30,7 @@ from hubbub.protocol.control.rate_limits import RateLimitReport
 from hubbub.protocol.control.ready import ReadyDocument, WorldUser
 from hubbub.protocol.control.report import LintReport
 from hubbub.protocol.control.snapshots import CreateFork, Fork, ForkState, SnapshotState
-from hubbub.protocol.control.trace import ExplainedRequest, RejectedRequest, SetTrace, TraceQuery, TraceState
+from hubbub.protocol.control.trace import ExplainedRequest, SetTrace, TraceQuery, TraceState
 from hubbub.protocol.control.users import BanUser, CreateUser, Token
 from hubbub.protocol.control.worlds import LOAD_WORLD, LoadWorldQuery, World
 from hubbub.protocol.errors import ApiError
@@ -57,6 +57,7 @@ from hubbub.server.core.endpoints import Endpoint, build_endpoint
 from hubbub.server.core.faults import ACTIVE_FAULTS_MAX
 from hubbub.server.core.mail import Mailbox
 from hubbub.server.core.store import StoreUnavailable
+from hubbub.server.core.trace import TracedRejection
 from hubbub.server.core.traffic import TrafficContent, TrafficStart
 from hubbub.server.identity import accounts, applications, identities, users
 from hubbub.server.play import interactions
@@ -476,13 +477,13 @@ class ControlApi:
             closed=trace.find_closed(user_id=query.user_id, after=query.after),
         )
 
-    async def explain(self, rejected_requests: list[RejectedRequest]) -> list[ExplainedRequest]:
+    async def explain(self, rejected_requests: list[TracedRejection]) -> list[ExplainedRequest]:
         """Return rejected requests with their causes."""
         if not rejected_requests:
             return []
         now_ms = self.clock.now_ms()
         names: dict[int, str] = {user.id: name for name, user in self.built_world.users.items()} | self._bot_names()
-        causes = Causes(self.app.table, names.get)
+        causes = Causes(names.get)
         return await self.app.database.read(lambda tx: causes.explain_all(tx, now_ms, rejected_requests))
 
     def _bot_names(self) -> dict[int, str]:

@@ -1,7 +1,9 @@
 """Snapshots of a world in memory, restoring them, and forks: separate platforms that start from a state of it."""
 
 import itertools
+import socket
 from typing import Final, Protocol
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -118,12 +120,13 @@ class Snapshots:
             raise errors.BAD_REQUEST(message=f"At most {FORKS_MAX} forks can be open; close one first")
         snapshot = await self._capture() if request.snapshot_id is None else self._require_snapshot(request.snapshot_id)
         base_config = self._app.config
+        port, public_url = self._choose_address()
         # The fork uses the same certificate on other ports.
         voice = msgspec.structs.replace(base_config.voice, endpoint=None, port=0, udp_port=0)
         config = msgspec.structs.replace(
             base_config,
-            port=0,
-            public_url=None,
+            port=port,
+            public_url=public_url,
             ready_file=None,
             control_token=None,
             voice=voice,
@@ -152,6 +155,23 @@ class Snapshots:
         self._fork_parents[fork_id] = self._current_id if request.snapshot_id is None else request.snapshot_id
         document = build_document(app.config, snapshot.built_world, control.token, tls=app.tls)
         return Fork(fork_id=fork_id, **{name: getattr(document, name) for name in document.__struct_fields__})
+
+    def _choose_address(self) -> tuple[int, str | None]:
+        """Return the port of a new fork, 0 for any, and its public URL, None if clients use the port of the machine.
+
+        Raise BAD_REQUEST if all ports of the setting `fork_ports` are in use."""
+        config = self._app.config
+        if config.fork_ports is None:
+            return 0, None
+        first_port, last_port = map(int, config.fork_ports.split("-"))
+        parts = urlsplit(config.web_url)
+        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+        for port in range(first_port, last_port + 1):
+            if _is_free(config.host, port):
+                return port, f"{parts.scheme}://{host}:{port}"
+        raise errors.BAD_REQUEST(
+            message=f"All ports of --fork-ports {config.fork_ports} are in use; close a fork first"
+        )
 
     def list_forks(self) -> list[ForkState]:
         """Return the open forks, oldest first."""
@@ -237,3 +257,15 @@ def _require_memory_database(app: App) -> SqliteDatabase:
             message="Snapshots and forks are only available in memory; start without --data, --database-url and --files-url"
         )
     return app.database
+
+
+def _is_free(host: str, port: int) -> bool:
+    """Return whether a server can listen on a port."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except (OSError, OverflowError):
+            return False
+    return True

@@ -16,7 +16,7 @@ from aiohttp import web
 from hubbub.protocol import changes, codec, errors
 from hubbub.protocol.control import traffic as models
 from hubbub.protocol.control.faults import SessionState
-from hubbub.protocol.control.trace import ExplainedRequest, Outcome, RejectedRequest
+from hubbub.protocol.control.trace import ExplainedRequest, Outcome
 from hubbub.protocol.control.traffic import TrafficEntry
 from hubbub.protocol.ids import ChannelId, GuildId, UserId
 from hubbub.server.app import App
@@ -28,6 +28,7 @@ from hubbub.server.control.snapshots import Snapshots
 from hubbub.server.core.batches import batches
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.store import Tx
+from hubbub.server.core.trace import TracedRejection
 from hubbub.server.core.traffic import BODY_BYTES_MAX, TrafficContent, TrafficRecord
 from hubbub.server.places import channels, guilds, members
 from hubbub.server.transports.http import decoding
@@ -67,7 +68,7 @@ class TracedPlatform(Protocol):
     def respond_with_error(self, request: web.Request, error: errors.ApiError) -> web.StreamResponse:
         """Return an error as a response in the format of the API."""
 
-    async def explain(self, rejected_requests: list[RejectedRequest]) -> list[ExplainedRequest]:
+    async def explain(self, rejected_requests: list[TracedRejection]) -> list[ExplainedRequest]:
         """Return rejected requests with their causes."""
 
     async def list_sessions(self) -> list[SessionState]:
@@ -288,16 +289,16 @@ class TrafficApi:
         entry, content = record.entry, record.content
         if entry.direction != "in" or (entry.status or 0) < 400 or not content.route:
             return None
-        ids = {"guild_id": entry.guild_id, "channel_id": entry.channel_id}
-        rejected_request = RejectedRequest(
+        rejected_request = TracedRejection(
             number=0,
             at=entry.at,
             method=content.method,
             route=content.route,
-            parameters={name: value for name, value in ids.items() if value is not None},
+            parameters=dict(content.parameters),
             user_id=entry.user_id,
             status=entry.status or 0,
             body=msgspec.Raw(content.response_body or b"null"),
+            denial=content.denial,
         )
         [explained_request] = await self._control.explain([rejected_request])
         return explained_request.cause

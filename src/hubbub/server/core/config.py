@@ -226,6 +226,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a rehearsal serves HTTPS, with a certificate of a generated certificate authority."""
     control_token: Annotated[str, Meta(min_length=16)] | None = None
     """The token of the control API; by default a new one at each start."""
+    fork_ports: Annotated[str, Meta(pattern=r"^[0-9]{1,5}-[0-9]{1,5}$")] | None = None
+    """The first and last port of forks, such as `40100-40131`, if only some ports are reachable; by default any free port."""
     allow_private_targets: bool = False
     """Whether outbound requests may go to private, loopback and link-local addresses."""
     payments: str | None = None

@@ -289,7 +289,7 @@ class OutboundClient:
         request_arguments = (method, url, headers, body, timeout_seconds, response_bytes_max, allows_truncation)
         if self.traffic is None or not self.traffic.is_enabled:
             return await self._send(*request_arguments)
-        started_at = asyncio.get_running_loop().time()
+        started_at, traffic_start = asyncio.get_running_loop().time(), self.traffic.mark_start()
         response, note = None, None
         try:
             response = await self._send(*request_arguments)
@@ -306,6 +306,7 @@ class OutboundClient:
                     body=body,
                     response_headers={} if response is None else response.headers,
                     response_body=b"" if response is None else response.body,
+                    start=traffic_start,
                 ),
                 status=None if response is None else response.status,
                 milliseconds=round((asyncio.get_running_loop().time() - started_at) * 1000, 1),

@@ -10,13 +10,23 @@ from typing import Final
 
 import msgspec
 
+from hubbub.protocol.change_uses import ALL_USES
 from hubbub.protocol.control.trace import ClosedConnection, Outcome, RejectedRequest, TracedEvent
 from hubbub.protocol.ids import ChannelId, GuildId, Snowflake, Timestamp, UserId
+from hubbub.protocol.intents import INTENTS_BY_NAME
+from hubbub.server.core.denials import Denial
 from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.traffic import Traffic
 
 TRACE_ENTRIES_MAX: Final = 1000
 """Maximum number of stored events, and of stored rejected requests and closed connections each."""
+
+
+class TracedRejection(RejectedRequest, frozen=True, kw_only=True):
+    """A rejected request with the facts because of which the caller lacked permission."""
+
+    denial: Denial | None = None
+    """The facts; None for other errors."""
 
 
 class Trace:
@@ -28,7 +38,7 @@ class Trace:
         self.traffic = Traffic(now_ms)
         """The timeline of the console; it receives events only while the trace is enabled."""
         self._events: deque[TracedEvent] = deque(maxlen=entries_max)
-        self._rejected_requests: deque[RejectedRequest] = deque(maxlen=entries_max)
+        self._rejected_requests: deque[TracedRejection] = deque(maxlen=entries_max)
         self._closed_connections: deque[ClosedConnection] = deque(maxlen=entries_max)
         self._last_number = 0
         self.events: Counter[str] = Counter()
@@ -43,6 +53,8 @@ class Trace:
         """Number of events with an intent that were delivered to each user, by user ID and name."""
         self.answered_events: dict[int, set[str]] = {}
         """Names of events after which a user sent a request, by user ID."""
+        self.uses: dict[int | None, set[str]] = {}
+        """Uses of the platform by user ID, as in `protocol/change_uses.py`; None for requests without a user."""
         self._unanswered_events: dict[int, set[str]] = {}
         """Names of events that were delivered to a user since the latest request of the user, by user ID."""
 
@@ -52,12 +64,20 @@ class Trace:
         if user_id in self.delivered_events:
             self.answered_events.setdefault(user_id, set()).update(self._unanswered_events.pop(user_id, ()))
 
+    def record_uses(self, user_id: int | None, uses: Iterable[str]) -> None:
+        """Record uses of the platform that a dated change concerns; ignore other uses, of which clients can invent any number."""
+        self.uses.setdefault(user_id, set()).update(use for use in uses if use in ALL_USES)
+
     def record_intents(self, user_id: int, intents: int) -> None:
         """Record the intents of a new session."""
         self.requested_intents[user_id] = self.requested_intents.get(user_id, 0) | intents
+        self.record_uses(user_id, (f"intent {name}" for name, bit in INTENTS_BY_NAME.items() if intents & bit))
 
     def count_delivery(self, user_id: int, event: str, intents: int) -> None:
-        """Record the name and the intents of an event that was delivered to a user; ignore events without an intent."""
+        """Record the name and the intents of an event that was delivered to a user.
+
+        An event without an intent is only recorded as a use, because no application can do without it."""
+        self.record_uses(user_id, (f"event {event}",))
         if intents:
             self.used_intents[user_id] = self.used_intents.get(user_id, 0) | intents
             self.delivered_events.setdefault(user_id, Counter())[event] += 1
@@ -97,11 +117,12 @@ class Trace:
         user_id: int | None,
         status: int,
         body: bytes | None,
+        denial: Denial | None = None,
     ) -> None:
-        """Record a rejected request."""
+        """Record a rejected request; `denial` says why the caller lacked permission."""
         self._last_number += 1
         self._rejected_requests.append(
-            RejectedRequest(
+            TracedRejection(
                 number=self._last_number,
                 at=at,
                 method=method,
@@ -110,6 +131,7 @@ class Trace:
                 user_id=None if user_id is None else UserId(user_id),
                 status=status,
                 body=msgspec.Raw(body or b"null"),
+                denial=denial,
             )
         )
 
@@ -129,6 +151,7 @@ class Trace:
             counts.clear()
         for names in (self.delivered_events, self.answered_events, self._unanswered_events):
             names.clear()
+        self.uses.clear()
 
     def find_closed(self, *, user_id: int | None = None, after: int = 0) -> list[ClosedConnection]:
         """Return closed connections, oldest first, optionally only of one user and after a number."""
@@ -138,7 +161,7 @@ class Trace:
             if connection.number > after and user_id in (None, connection.user_id)
         ]
 
-    def find_rejected(self, *, user_id: int | None = None, after: int = 0) -> list[RejectedRequest]:
+    def find_rejected(self, *, user_id: int | None = None, after: int = 0) -> list[TracedRejection]:
         """Return rejected requests, oldest first, optionally only of one user and after a number."""
         return [
             request

@@ -16,7 +16,8 @@ import msgspec
 from hubbub.protocol import codec
 from hubbub.protocol.control.trace import Outcome
 from hubbub.protocol.control.traffic import TRAFFIC_ENTRIES_MAX, TrafficEntry, TrafficKind
-from hubbub.protocol.ids import ChannelId, GuildId, UserId
+from hubbub.protocol.ids import ChannelId, GuildId, Snowflake, UserId
+from hubbub.server.core.denials import Denial
 from hubbub.server.core.event_dispatch import Dispatch
 
 STORED_BYTES_MAX: Final = 32 * 1024 * 1024
@@ -47,6 +48,10 @@ class TrafficContent(msgspec.Struct, frozen=True, kw_only=True):
     """Path and query of an incoming request, or the URL of an outgoing one."""
     route: str = ""
     """Path template of an incoming request."""
+    parameters: Mapping[str, Snowflake] = {}
+    """IDs in the path of an incoming request, by parameter."""
+    denial: Denial | None = None
+    """Why the caller of an incoming request lacked permission; None for other requests."""
     headers: Mapping[str, str] = {}
     """Headers of the request that are needed to send it again."""
     body: bytes = b""
@@ -60,7 +65,7 @@ class TrafficContent(msgspec.Struct, frozen=True, kw_only=True):
     connection: int = 0
     """Number of the connection of a frame; 0 for other entries."""
     start: TrafficStart | None = None
-    """The moment at which a request or frame arrived; None for other entries."""
+    """The moment at which a request or frame arrived, or at which an outgoing request was sent; None for other entries."""
     is_person: bool = False
     """Whether a person of the control API sent the request or frame, so that a control request caused it."""
 
@@ -152,6 +157,26 @@ class Traffic:
         """Add a frame that a client sent; `connection` identifies its connection."""
         content = TrafficContent(body=data, connection=connection, start=self.mark_start(), is_person=is_person)
         self.add(content, kind=kind, direction="in", summary=name, user_id=user_id)
+
+    def add_sent_frame(
+        self,
+        kind: TrafficKind,
+        name: str,
+        user_id: int | None,
+        data: bytes,
+        *,
+        connection: int,
+        note: str | None = None,
+    ) -> None:
+        """Add a frame that the platform sent to one client; `connection` identifies its connection."""
+        self.add(
+            TrafficContent(body=data, connection=connection),
+            kind=kind,
+            direction="out",
+            summary=name,
+            user_id=None if user_id is None else UserId(user_id),
+            note=note,
+        )
 
     def add_outbound(
         self, content: TrafficContent, *, status: int | None, milliseconds: float, note: str | None

@@ -58,6 +58,8 @@ def compare_actions(
 
 def describe(action: RecordedInput) -> str:
     """Return the actor and the name of an action."""
+    if action.kind == "response":
+        return f"{action.actor} response of the interactions endpoint".strip()
     name = action.frame or f"{action.method} {action.route}"
     return f"{action.actor} {name}".strip()
 

@@ -85,6 +85,8 @@ class GeneratedTestWriter:
                 assignment = self._keep_result(f"message_{action.id}", message) if message.get("components") else ""
                 expected_event = f'"MESSAGE_CREATE", content={_quote(message["content"])}'
                 lines.append(f"    {assignment}{observer}.expect({expected_event})")
+            elif action.kind == "response":
+                lines.append(f"    # The interactions endpoint of {action.actor} responded with {action.status}.")
             elif action.is_write and action.kind == "http":
                 lines.append(f"    # The program sent {action.method} {action.route}.")
         return lines

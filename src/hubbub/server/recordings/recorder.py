@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import BinaryIO, Final, Literal
 
 from hubbub.protocol import codec
-from hubbub.server.core.traffic import TrafficContent, TrafficRecord
+from hubbub.protocol.enums import InteractionType
+from hubbub.server.core.traffic import TrafficContent, TrafficRecord, TrafficStart
 from hubbub.server.recordings.id_maps import decode_json
 from hubbub.server.recordings.recording_file import RecordedInput, RecordingError, RecordingHeader, encode_body
 from hubbub.server.worlds import BuiltWorld
@@ -47,10 +48,15 @@ class Recorder:
 def convert_record(record: TrafficRecord, built_world: BuiltWorld) -> RecordedInput | None:
     """Return an entry of the traffic as an input, or None for any other entry.
 
-    Events, voice frames, requests that an input causes and `UNRECORDED_CONTROL_ROUTES` are not inputs."""
+    Events, voice frames, requests that an input causes and `UNRECORDED_CONTROL_ROUTES` are not inputs. The response of an
+    interactions endpoint is one."""
     entry, content = record.entry, record.content
     traffic_start = content.start
-    if entry.direction != "in" or content.is_person or traffic_start is None:
+    if traffic_start is None:
+        return None
+    if entry.direction == "out" and entry.kind == "interaction":
+        return _convert_endpoint_response(record, traffic_start, built_world)
+    if entry.direction != "in" or content.is_person:
         return None
     kind: Literal["http", "frame", "control"] = (
         "control" if entry.kind == "control" else "http" if content.method else "frame"
@@ -79,6 +85,34 @@ def convert_record(record: TrafficRecord, built_world: BuiltWorld) -> RecordedIn
         connection=content.connection,
         # The token of an Identify is that of the actor.
         **encode_body(b"" if is_session_start else content.body),
+    )
+
+
+def _convert_endpoint_response(
+    record: TrafficRecord, traffic_start: TrafficStart, built_world: BuiltWorld
+) -> RecordedInput | None:
+    """Return the response of an application's interactions endpoint, or None if the request was a ping."""
+    entry, content = record.entry, record.content
+    interaction_text = content.body.decode("utf-8", "replace")
+    interaction = decode_json(interaction_text)
+    if not isinstance(interaction, dict) or interaction.get("type") == InteractionType.PING:
+        return None
+    application_id = str(interaction.get("application_id"))
+    names = [
+        name for name, application in built_world.applications.items() if str(int(application.id)) == application_id
+    ]
+    response_headers = {name.lower(): value for name, value in content.response_headers.items()}
+    return RecordedInput(
+        id=entry.id,
+        after=traffic_start.after,
+        now_ms=traffic_start.now_ms,
+        kind="response",
+        actor=names[0] if names else "",
+        is_program=True,
+        content_type=response_headers.get("content-type", ""),
+        status=entry.status or 0,
+        response=interaction_text,
+        **encode_body(content.response_body),
     )
 
 

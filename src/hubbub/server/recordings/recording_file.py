@@ -27,14 +27,15 @@ class RecordingHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecordedInput(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A request to the API, a frame of a gateway client, or a request to the control API."""
+    """A request to the API, a frame of a gateway client, a request to the control API, or the response of an endpoint."""
 
     id: int
     after: int
     """ID of the newest entry of the traffic when the input arrived."""
     now_ms: int
     """Time of the platform's clock when the input arrived."""
-    kind: Literal["http", "frame", "control"]
+    kind: Literal["http", "frame", "control", "response"]
+    """`response` is the HTTP response of an application's interactions endpoint."""
     actor: str = ""
     """Name of the user or application in the world; empty if there is none."""
     is_program: bool = False
@@ -48,9 +49,9 @@ class RecordedInput(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     encoding: Literal["text", "base64"] = "text"
     """The encoding of `body`."""
     status: int = 0
-    """HTTP status of the response; 0 for frames."""
+    """HTTP status of the response; 0 for frames, and for an endpoint that did not respond."""
     response: str = ""
-    """Body of a JSON response."""
+    """Body of a JSON response; for the response of an endpoint, the interaction, whose response is `body`."""
     frame: str = ""
     """Name of the opcode of a frame."""
     connection: int = 0

@@ -7,7 +7,7 @@ therefore give the same values, and a channel added to the file does not change 
 import hashlib
 import hmac
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -16,13 +16,25 @@ from msgspec import UNSET
 
 from hubbub.protocol import codec
 from hubbub.protocol.control.worlds import World
-from hubbub.protocol.enums import GuildFeature, OverwriteType, Scope, SkuType
+from hubbub.protocol.enums import CommandType, GuildFeature, OverwriteType, Scope, SkuType
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import ApplicationFlags, SkuFlags
-from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, LobbyId, MessageId, RoleId, SkuId, Snowflake, UserId
+from hubbub.protocol.ids import (
+    ApplicationId,
+    ChannelId,
+    CommandId,
+    GuildId,
+    LobbyId,
+    MessageId,
+    RoleId,
+    SkuId,
+    Snowflake,
+    UserId,
+)
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.activity_proxies import UrlMapping
 from hubbub.protocol.resources.channels import CreateGuildChannel
+from hubbub.protocol.resources.commands import CreateCommand
 from hubbub.protocol.resources.identity_providers import ProviderClient
 from hubbub.protocol.resources.lobbies import CreateLobby, LobbyMemberRequest
 from hubbub.protocol.resources.messages import CreateMessage
@@ -37,7 +49,7 @@ from hubbub.server.core.store import Tx
 from hubbub.server.identity import accounts, applications, identities, identity_providers, oauth2, relationships, users
 from hubbub.server.places import activity_proxies, channels, guilds, members, roles
 from hubbub.server.places.standing import access
-from hubbub.server.play import lobbies, skus
+from hubbub.server.play import commands, lobbies, skus
 from hubbub.server.talk import messages
 from hubbub.server.worlds import schema
 from hubbub.server.worlds.schema import WorldError
@@ -54,6 +66,7 @@ MESSAGE_INTERVAL_MS: Final = 60_000
 SnowflakeT = TypeVar("SnowflakeT", bound=Snowflake)
 
 _CREATION_ORDER: Final[tuple[type[Snowflake], ...]] = (
+    CommandId,
     LobbyId,
     SkuId,
     UserId,
@@ -222,8 +235,14 @@ class _Builder:
         for friendship in self._world.friendships or ():
             user_id, friend_id = (self._built_world.users[name].id for name in friendship.between)
             relationships.befriend(self._call, user_id, friend_id)
-        # Lobbies end after being idle, so they are created at the current time.
+        # Lobbies end after being idle, and commands may use features that are newer than the world, so both are created at
+        # the current time.
         self._call.now_ms = self._now_ms
+        for name, application in self._world.applications.items():
+            self._build_commands(("applications", name), name, None, application.commands or ())
+        for guild_name, guild in self._world.guilds.items():
+            for name, bot in guild.bots.items():
+                self._build_commands(("guilds", guild_name, "bots", name), name, guild_name, bot.commands or ())
         for name, lobby in (self._world.lobbies or {}).items():
             # Members are a table in the file, but a list in the API.
             keys_by_field = {"channel_id": "channel"} | {
@@ -510,6 +529,25 @@ class _Builder:
             link = lobbies.ChannelLink(self._built_world.guilds[lobby.guild].channels[lobby.channel], owner_id)
         lobbies.create_world_lobby(self._call, application.id, lobby_id, body, secret=lobby.secret, link=link)
         self._built_world.lobbies[name] = BuiltLobby(id=lobby_id)
+
+    def _build_commands(
+        self,
+        path: tuple[str, ...],
+        application_name: str,
+        guild_name: str | None,
+        command_bodies: Iterable[CreateCommand],
+    ) -> None:
+        """Create the commands of an application: its global ones, or those in a guild."""
+        for index, body in enumerate(command_bodies):
+            command_path = (*path, "commands", str(index))
+            self._run_step(command_path, self._build_command, application_name, guild_name, body)
+
+    def _build_command(self, application_name: str, guild_name: str | None, body: CreateCommand) -> None:
+        application = applications.find(self._call.tx, self._built_world.applications[application_name].id)
+        assert application is not None
+        guild_id = None if guild_name is None else self._built_world.guilds[guild_name].id
+        names = (application_name, guild_name or "", str(int(body.type or CommandType.CHAT_INPUT)), body.name)
+        commands.create_for_world(self._call, application, guild_id, self._seed.new_id(CommandId, *names), body)
 
     def _get_user_id(self, name: str) -> UserId:
         """Return the ID of a user, or of the bot of an application. Raise WorldError if the application has no bot."""

@@ -17,11 +17,12 @@ from typing import Annotated, Any, Final, Literal, TypeVar, get_args
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from hubbub.protocol import intents
+from hubbub.protocol import codec, intents
 from hubbub.protocol.control.worlds import World
 from hubbub.protocol.enums import ChannelType, GuildFeature, PremiumType
 from hubbub.protocol.flags import ApplicationFlags, LobbyFlags, LobbyMemberFlags
 from hubbub.protocol.permissions import PERMISSIONS_BY_NAME
+from hubbub.protocol.resources.commands import CreateCommand
 from hubbub.protocol.resources.identity_providers import ClientId, ProviderType
 from hubbub.protocol.resources.lobbies import LOBBY_IDLE_SECONDS_MAX, LOBBY_SECRET_MAX, IdleTimeout, Metadata
 from hubbub.protocol.resources.messages import CONTENT_MAX
@@ -111,6 +112,8 @@ class Application(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """The identity providers that the application trusts, by provider type."""
     url_map: dict[str, str] = {}
     """Targets of the activity's paths by prefix; an application with a URL map has activities."""
+    commands: Any = UNSET
+    """Global commands, as in the bodies of the API. Absent in worlds without commands, whose fingerprints must not change."""
 
 
 class WorldProvider(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -197,6 +200,8 @@ class Bot(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     nick: Annotated[str, Meta(min_length=1, max_length=32)] | None = None
     permissions: list[str] | None = None
     """The permissions requested when the bot was added; if given, the bot has its own role with these."""
+    commands: Any = UNSET
+    """Commands of the application in this guild, as in the bodies of the API."""
 
 
 class Guild(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -362,6 +367,8 @@ def _check_application(world: World, application: Application, path: tuple[str, 
             raise WorldError((*path, "intents"), f"{intent} is not privileged; every bot can use it")
     parse_flags(application.intents, PRIVILEGED_INTENT_FLAGS, (*path, "intents"), "privileged intent")
     parse_flags(application.flags, APPLICATION_FLAGS, (*path, "flags"), "application flag")
+    if application.commands is not UNSET:
+        application.commands = _read_commands(application.commands, (*path, "commands"))
 
 
 def _check_guild(world: World, guild: Guild, path: tuple[str, ...]) -> None:
@@ -394,6 +401,8 @@ def _check_guild(world: World, guild: Guild, path: tuple[str, ...]) -> None:
         parse_permissions(bot.permissions or (), (*path, "bots", name, "permissions"))
         for role_name in bot.roles:
             _require_known(role_name, guild.roles, (*path, "bots", name, "roles"), "role")
+        if bot.commands is not UNSET:
+            bot.commands = _read_commands(bot.commands, (*path, "bots", name, "commands"))
     guild.channels = _convert_table(guild.channels, Channel, (*path, "channels"))
     for key in ("system_channel", "rules_channel", "public_updates_channel"):
         channel_name = getattr(guild, key)
@@ -439,6 +448,27 @@ def _check_channel(world: World, guild: Guild, channel: Channel, path: tuple[str
         _require_known(target, [EVERYONE, *guild.roles, *users_and_bots], overwrite_path, "role or user")
         parse_permissions(overwrite.allow, (*overwrite_path, "allow"))
         parse_permissions(overwrite.deny, (*overwrite_path, "deny"))
+
+
+def _read_commands(tables: Any, path: tuple[str, ...]) -> list[CreateCommand]:
+    """Read commands. The platform checks the rest of their rules when the world is built."""
+    if not isinstance(tables, list):
+        raise WorldError(path, "expected a list of tables")
+    commands: list[CreateCommand] = []
+    field_names = [field.name for field in msgspec.structs.fields(CreateCommand)]
+    for index, table in enumerate(tables):
+        command_path = (*path, str(index))
+        for key in table if isinstance(table, dict) else ():
+            if key not in field_names:
+                raise WorldError((*command_path, key), _suggest("no such key", key, field_names))
+        try:
+            command = codec.decode(codec.encode(table), CreateCommand)
+        except (msgspec.ValidationError, TypeError) as error:
+            raise WorldError(command_path, str(error).replace("`", "")) from None
+        if any((command.name, command.type) == (other.name, other.type) for other in commands):
+            raise WorldError((*command_path, "name"), f'"{command.name}" is already a command of this type')
+        commands.append(command)
+    return commands
 
 
 def _read_messages(guild: Guild, channel: Channel, path: tuple[str, ...]) -> list[Message]:

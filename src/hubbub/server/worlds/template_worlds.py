@@ -1,7 +1,7 @@
-"""World files from guild templates, so that a rehearsal starts with the roles and channels of an existing guild."""
+"""World files from guild templates, and commands of applications for them, so that a rehearsal starts from an existing guild."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -45,6 +45,16 @@ def build_world_text(template: TemplateGuild, application: str) -> str:
     }
     read_mapping(json.loads(json.dumps(content)))  # Raises WorldError if the platform would reject the file.
     return _write_toml(content)
+
+
+def add_commands(text: str, path: tuple[str, ...], commands: Sequence[Mapping[str, Any]]) -> str:
+    """Return the text of a world file with commands added to the application or bot at `path`, at the end of the file."""
+    header = f"[[{'.'.join(map(_toml_key, (*path, 'commands')))}]]"
+    tables = [
+        "\n".join([header, *(f"{_toml_key(key)} = {_toml_value(value)}" for key, value in command.items())])
+        for command in commands
+    ]
+    return "\n\n".join([text.rstrip("\n"), *tables]) + "\n"
 
 
 def _build_guild(template: TemplateGuild, application: str) -> dict[str, Any]:
@@ -136,8 +146,8 @@ def _write_toml(content: Mapping[str, Any], path: tuple[str, ...] = ()) -> str:
 
 
 def _is_inline(path: tuple[str, ...], key: str) -> bool:
-    """Return whether a table is written in one line: overwrites, members and bots."""
-    return key == "overwrites" or (len(path) == 2 and path[0] == "guilds" and key in ("members", "bots"))
+    """Return whether a table is written in one line: overwrites and members. Commands can be added to bots later."""
+    return key == "overwrites" or (len(path) == 2 and path[0] == "guilds" and key == "members")
 
 
 def _toml_key(text: str) -> str:

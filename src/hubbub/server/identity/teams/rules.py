@@ -4,6 +4,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.enums import TeamMembershipState, TeamRole
 from hubbub.protocol.resources import teams as wire
 from hubbub.server.core.call import Call
+from hubbub.server.core.denials import Denial, PermissionDenied
 from hubbub.server.identity import applications, users
 from hubbub.server.identity.applications.teams import TeamRow
 from hubbub.server.identity.users import UserRow
@@ -23,7 +24,7 @@ def require_admin(call: Call, team_id: int) -> TeamRow:
     """Return a team whose members the caller manages: as its owner, or with the role admin. Otherwise raise."""
     row = require_member(call, team_id)
     if row.owner_id != call.user_id and not applications.teams.has_role(call.tx, team_id, call.user_id, TeamRole.ADMIN):
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(Denial(reason="{caller} is neither the owner nor an admin of the team."))
     return row
 
 
@@ -31,7 +32,7 @@ def require_owner(call: Call, team_id: int) -> TeamRow:
     """Return a team, or raise if the caller does not own it."""
     row = require_member(call, team_id)
     if row.owner_id != call.user_id:
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(Denial(reason="{caller} does not own the team."))
     return row
 
 

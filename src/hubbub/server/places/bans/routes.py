@@ -6,6 +6,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.ids import GuildId, UserId
 from hubbub.protocol.resources import bans as wire
 from hubbub.server.core.call import Call
+from hubbub.server.core.denials import Denial, PermissionDenied
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import users
 from hubbub.server.places.bans import actions, rules, store
@@ -51,7 +52,7 @@ def ban_user_from_guild(call: Call, guild_id: GuildId, user_id: UserId, body: wi
     if target_user is None:
         raise errors.UNKNOWN_USER()
     if not rules.filter_bannable(call.tx, access.get_guild_standing(call, guild_id), (user_id,)):
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(Denial(guild_id=guild_id, user_id=user_id))
     delete_message_seconds = body.delete_message_seconds or (body.delete_message_days or 0) * DAY_SECONDS
     if store.find(call.tx, guild_id, user_id) is None:
         actions.ban(call, guild_id, [target_user], delete_message_seconds)

@@ -16,6 +16,7 @@ from hubbub.protocol.resources import channel_overwrites, forum_settings
 from hubbub.protocol.resources import channels as wire
 from hubbub.server.core import quotas
 from hubbub.server.core.call import Call
+from hubbub.server.core.denials import Denial, PermissionDenied
 from hubbub.server.places import voice_regions
 from hubbub.server.places.channels import store, views
 from hubbub.server.places.channels.store import ChannelRow, GuildTraits, OverwriteRow
@@ -333,8 +334,9 @@ def require_new_overwrites(
     category_permissions = 0
     if parent_id is not None:
         category_permissions = access.permissions_in(call.tx, standing, parent_id)
-    if not can_overwrite(standing.allowed, category_permissions, changed_bits({}, bits_by_target(rows))):
-        raise errors.MISSING_PERMISSIONS()
+    differing_bits = changed_bits({}, bits_by_target(rows))
+    if not can_overwrite(standing.allowed, category_permissions, differing_bits):
+        raise PermissionDenied(_build_overwrite_denial(standing, category_permissions, differing_bits, None))
 
 
 def require_overwrites(
@@ -353,7 +355,28 @@ def require_overwrites(
     if not can_overwrite(
         standing.allowed, channel_access.allowed, differing_bits, has_manage_roles_overwrite=has_manage_roles_overwrite
     ):
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(
+            _build_overwrite_denial(standing, channel_access.allowed, differing_bits, channel_access.channel.id)
+        )
+
+
+def _build_overwrite_denial(
+    standing: GuildAccess, channel_bits: int, differing_bits: int, channel_id: int | None
+) -> Denial:
+    """Return why the caller may not change these bits of overwrites; `channel_id` is None for a new channel."""
+    missing_bits = differing_bits & ~(standing.allowed | channel_bits)
+    if not missing_bits:
+        return Denial(
+            guild_id=standing.guild_id,
+            reason="{caller} is not an administrator, and only administrators can change MANAGE_ROLES in an overwrite.",
+        )
+    return Denial(
+        guild_id=standing.guild_id,
+        channel_id=channel_id,
+        missing_permissions=(missing_bits,),
+        is_restricted=standing.is_read_only,
+        action="change such permissions in an overwrite",
+    )
 
 
 def bits_by_target(rows: Sequence[OverwriteRow]) -> dict[int, AllowDenyBits]:

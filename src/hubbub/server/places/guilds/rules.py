@@ -10,6 +10,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import guilds as wire
 from hubbub.protocol.resources.features import Feature
 from hubbub.server.core.call import Call
+from hubbub.server.core.denials import Denial, PermissionDenied
 from hubbub.server.identity import features, users
 from hubbub.server.places.guilds import store
 from hubbub.server.places.guilds.store import GuildRow
@@ -75,7 +76,7 @@ def clean_name(text: str) -> str:
 def require_owner(standing: GuildAccess) -> None:
     """Require that the caller owns the guild."""
     if not standing.is_owner:
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(Denial(guild_id=standing.guild_id, reason="{caller} does not own the guild."))
 
 
 def require_new_owner(call: Call, standing: GuildAccess, user_id: int) -> None:

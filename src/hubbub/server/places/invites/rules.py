@@ -12,6 +12,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import invites as wire
 from hubbub.protocol.resources.guilds import IncidentsData
 from hubbub.server.core.call import Call
+from hubbub.server.core.denials import Denial, PermissionDenied
 from hubbub.server.identity import applications
 from hubbub.server.places import guilds, vanity_urls, voice_states
 from hubbub.server.places.invites import store
@@ -157,7 +158,7 @@ def can_change_targets(call: Call, row: InviteRow, channel_access: ChannelAccess
 def require_target_reader(call: Call, row: InviteRow, channel_access: ChannelAccess | None) -> None:
     """Raise unless the caller may read an invite's target users."""
     if not can_read_targets(call, row, channel_access):
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(_build_target_denial(row, Permissions.VIEW_AUDIT_LOG, Permissions.MANAGE_GUILD))
     if row.inviter_id != call.user_id and not has_guild_permission(channel_access, Permissions.VIEW_AUDIT_LOG):
         access.require_guild(call, row.guild_id or 0, Permissions.MANAGE_GUILD)
 
@@ -165,9 +166,17 @@ def require_target_reader(call: Call, row: InviteRow, channel_access: ChannelAcc
 def require_target_changer(call: Call, row: InviteRow, channel_access: ChannelAccess | None) -> None:
     """Raise unless the caller may change an invite's target users."""
     if not can_change_targets(call, row, channel_access):
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(_build_target_denial(row, Permissions.MANAGE_GUILD))
     if row.inviter_id != call.user_id:
         access.require_guild(call, row.guild_id or 0, Permissions.MANAGE_GUILD)
+
+
+def _build_target_denial(row: InviteRow, *sufficient_permissions: int) -> Denial:
+    return Denial(
+        guild_id=row.guild_id,
+        missing_permissions=sufficient_permissions,
+        action="use the target users of another inviter",
+    )
 
 
 def require_visible(call: Call, row: InviteRow) -> ChannelAccess | None:
@@ -195,9 +204,15 @@ def require_manager(call: Call, row: InviteRow, channel_access: ChannelAccess | 
     if row.guild_id is None:
         channel = access.find_channel(call.tx, row.channel_id)
         if call.user_id not in (row.inviter_id, channel and channel.owner_id):
-            raise errors.MISSING_PERMISSIONS()
+            raise PermissionDenied(Denial(reason="{caller} neither created the invite nor owns the group."))
     elif not can_manage(channel_access):
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(
+            Denial(
+                guild_id=row.guild_id,
+                channel_id=row.channel_id,
+                missing_permissions=(Permissions.MANAGE_CHANNELS, Permissions.MANAGE_GUILD),
+            )
+        )
     elif channel_access is not None and channel_access.can(Permissions.MANAGE_CHANNELS):
         access.require_channel(call, row.channel_id, Permissions.MANAGE_CHANNELS)
     else:

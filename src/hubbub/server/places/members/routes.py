@@ -94,7 +94,7 @@ def add_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wire.
         access.require_guild(call, guild_id, Permissions.DEAFEN_MEMBERS)
     if body.flags:
         rules.require_can_edit_flags(call, standing)
-    granted_roles = rules.require_roles(call, standing, body.roles or ())
+    granted_roles = rules.require_roles(call, standing, body.roles or (), target_id=user_id)
     membership = actions.add(
         call,
         guild_id,
@@ -134,7 +134,8 @@ def update_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wi
     if body.roles is not UNSET:
         access.require_guild(call, guild_id, Permissions.MANAGE_ROLES)
         role_ids = set(body.roles or ())
-        rules.require_roles(call, standing, role_ids ^ set(membership.role_ids))
+        held_role_ids = set(membership.role_ids)
+        rules.require_roles(call, standing, role_ids ^ held_role_ids, target_id=user_id, held_role_ids=held_role_ids)
     if body.communication_disabled_until is not UNSET:
         timeout_end = body.communication_disabled_until
         until_ms = 0 if timeout_end is None else codec.milliseconds(timeout_end)
@@ -216,7 +217,7 @@ def delete_guild_member(call: Call, guild_id: GuildId, user_id: UserId) -> None:
 def add_guild_member_role(call: Call, guild_id: GuildId, user_id: UserId, role_id: RoleId) -> None:
     """Add a role to a guild member."""
     membership = _require_member(call, guild_id, user_id)
-    rules.require_roles(call, access.get_guild_standing(call, guild_id), (role_id,))
+    rules.require_roles(call, access.get_guild_standing(call, guild_id), (role_id,), target_id=user_id)
     actions.update(call, membership, membership.row, {*membership.role_ids, role_id})
 
 
@@ -224,7 +225,9 @@ def add_guild_member_role(call: Call, guild_id: GuildId, user_id: UserId, role_i
 def delete_guild_member_role(call: Call, guild_id: GuildId, user_id: UserId, role_id: RoleId) -> None:
     """Remove a role from a guild member."""
     membership = _require_member(call, guild_id, user_id)
-    rules.require_roles(call, access.get_guild_standing(call, guild_id), (role_id,))
+    rules.require_roles(
+        call, access.get_guild_standing(call, guild_id), (role_id,), target_id=user_id, held_role_ids=(role_id,)
+    )
     actions.update(call, membership, membership.row, {*membership.role_ids} - {role_id})
 
 

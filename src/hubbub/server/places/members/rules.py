@@ -1,6 +1,6 @@
 """Rules for joining guilds, and for listing, changing and pruning members."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from hubbub.protocol import changes, errors
@@ -12,6 +12,7 @@ from hubbub.protocol.resources import members as wire
 from hubbub.protocol.resources.guilds import MEMBERS_MAX
 from hubbub.server.core.call import Call
 from hubbub.server.core.clock import DAY_MS
+from hubbub.server.core.denials import Denial, PermissionDenied
 from hubbub.server.identity import applications, users
 from hubbub.server.places import guilds, roles
 from hubbub.server.places.members import store
@@ -78,7 +79,7 @@ def require_consent(call: Call, user_id: int, token: str) -> None:
 def require_outranks(standing: GuildAccess, target_standing: GuildAccess) -> None:
     """Raise unless the caller (`standing`) outranks the member `target_standing`."""
     if not standing.outranks(target_standing):
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(Denial(guild_id=standing.guild_id, user_id=target_standing.user_id))
 
 
 def require_own_nick(standing: GuildAccess, flags: int) -> None:
@@ -103,8 +104,18 @@ def require_rename(call: Call, standing: GuildAccess, target_standing: GuildAcce
     require_outranks(standing, target_standing)
 
 
-def require_roles(call: Call, standing: GuildAccess, role_ids: Iterable[int]) -> list[RoleRow]:
-    """Return the roles `role_ids`; raise unless the caller may add and remove them (spec/http.md#2.3)."""
+def require_roles(
+    call: Call,
+    standing: GuildAccess,
+    role_ids: Iterable[int],
+    *,
+    target_id: int | None = None,
+    held_role_ids: Collection[int] = (),
+) -> list[RoleRow]:
+    """Return the roles `role_ids`; raise unless the caller may add and remove them (spec/http.md#2.3).
+
+    `target_id` is the ID of the member, or None for the members who will join with an invite. `held_role_ids` are the
+    roles that the member has."""
     distinct_ids = list(dict.fromkeys(role_ids))
     if not distinct_ids:
         return []
@@ -113,8 +124,17 @@ def require_roles(call: Call, standing: GuildAccess, role_ids: Iterable[int]) ->
     if len(rows_by_id) < len(distinct_ids):
         raise errors.UNKNOWN_ROLE()
     rows = list(rows_by_id.values())
-    if not all(standing.outranks_role(row.rank) for row in rows):
-        raise errors.MISSING_PERMISSIONS()
+    protected_row = next((row for row in rows if not standing.outranks_role(row.rank)), None)
+    if protected_row is not None:
+        given_action = "give to new members" if target_id is None else "give to {user}"
+        raise PermissionDenied(
+            Denial(
+                guild_id=standing.guild_id,
+                role_id=protected_row.id,
+                user_id=target_id,
+                action="remove from {user}" if protected_row.id in held_role_ids else given_action,
+            )
+        )
     if any(row.managed or row.is_everyone for row in rows):
         raise errors.INVALID_ROLE()
     return rows
@@ -128,7 +148,13 @@ def require_timeout(call: Call, standing: GuildAccess, target_standing: GuildAcc
     require_outranks(standing, target_standing)
     # spec/http.md#2.3: the owner and administrators cannot be timed out; ending an earlier timeout is allowed.
     if until_ms and target_standing.permissions & Permissions.ADMINISTRATOR:
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(
+            Denial(
+                guild_id=standing.guild_id,
+                user_id=target_standing.user_id,
+                reason="{user} is an administrator, and administrators cannot be timed out.",
+            )
+        )
     if until_ms > call.now_ms + wire.TIMEOUT_DAYS_MAX * DAY_MS:
         raise errors.invalid(
             "communication_disabled_until",
@@ -145,11 +171,10 @@ def require_can_edit_flags(call: Call, standing: GuildAccess) -> None:
         # spec/dated-changes.md#3: the earlier rule is unknown; MODERATE_MEMBERS is assumed (decisions/0035).
         standing.require(Permissions.MODERATE_MEMBERS)
         return
-    if not any(
-        standing.can(permissions)
-        for permissions in (Permissions.MANAGE_GUILD, Permissions.MANAGE_ROLES, _MODERATION_PERMISSIONS)
-    ):
-        raise errors.MISSING_PERMISSIONS()
+    sufficient_permissions = (Permissions.MANAGE_GUILD, Permissions.MANAGE_ROLES, _MODERATION_PERMISSIONS)
+    if not any(standing.can(permissions) for permissions in sufficient_permissions):
+        missing_permissions = tuple(permissions & ~standing.allowed for permissions in sufficient_permissions)
+        raise PermissionDenied(Denial(guild_id=standing.guild_id, missing_permissions=missing_permissions))
 
 
 def edited_flags(current_flags: int, requested_flags: int) -> int:
@@ -175,8 +200,9 @@ def require_prune(call: Call, standing: GuildAccess, included_role_ids: Iterable
     if guild is not None and GuildFeature.PRUNE_REQUIRES_ADMIN in guild.feature_names:
         standing.require(Permissions.ADMINISTRATOR)
     rows_by_id = roles.find_many(call.tx, standing.guild_id, included_role_ids)
-    if not all(standing.outranks_role(row.rank) for row in rows_by_id.values()):
-        raise errors.MISSING_PERMISSIONS()
+    for row in rows_by_id.values():
+        if not standing.outranks_role(row.rank):
+            raise PermissionDenied(Denial(guild_id=standing.guild_id, role_id=row.id, action="prune"))
 
 
 def parse_role_ids(text: str) -> list[RoleId]:

@@ -11,6 +11,7 @@ from hubbub.protocol.ids import ChannelId, EmojiId, RoleId, Snowflake
 from hubbub.protocol.permissions import Permissions, channel_permissions
 from hubbub.protocol.resources import onboarding as wire
 from hubbub.server.core.call import Call
+from hubbub.server.core.denials import READ_ONLY_REASON, Denial, PermissionDenied
 from hubbub.server.places import channels, roles
 from hubbub.server.places.expressions import emojis
 from hubbub.server.places.onboarding.store import OnboardingRow
@@ -27,7 +28,7 @@ def require_enabled(standing: GuildAccess, row: OnboardingRow | None) -> Onboard
 
     Raise MISSING_PERMISSIONS if the caller is timed out or pending, and FEATURE_DISABLED if onboarding is not enabled."""
     if standing.is_read_only:
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(Denial(guild_id=standing.guild_id, reason=READ_ONLY_REASON))
     if row is None or not row.enabled:
         raise errors.FEATURE_DISABLED(message="This server has no onboarding")
     return row

@@ -6,6 +6,7 @@ from hubbub.protocol import codec, errors
 from hubbub.protocol.ids import ApplicationId, GuildId, RoleId
 from hubbub.protocol.resources import role_connections as wire
 from hubbub.server.core.call import Call
+from hubbub.server.core.denials import Denial, PermissionDenied
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import applications
 from hubbub.server.places import members, roles
@@ -99,7 +100,7 @@ def update_guild_role_connections_configuration(
     if row.is_everyone or row.managed:
         raise errors.INVALID_ROLE()
     if not standing.outranks_role(row.rank):
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(Denial(guild_id=guild_id, role_id=role_id, action="change"))
     application_ids = {requirement.application_id for requirements in body for requirement in requirements}
     if any(applications.find(call.tx, application_id) is None for application_id in application_ids):
         raise errors.UNKNOWN_APPLICATION()
@@ -118,7 +119,7 @@ def assign_guild_role_connection(call: Call, guild_id: GuildId, role_id: RoleId)
     if not rules.qualifies(
         linked_role, connections_by_application, store.find_metadata(call.tx, connections_by_application), call.now_ms
     ):
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(Denial(reason="The connections of {caller} do not meet the requirements of the role."))
     actions.set_roles(call, member, {role_id: True})
 
 

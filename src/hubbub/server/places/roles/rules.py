@@ -9,6 +9,7 @@ from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import GuildFeature
 from hubbub.protocol.permissions import Permissions, can_grant
 from hubbub.protocol.resources import roles as wire
+from hubbub.server.core.denials import Denial, PermissionDenied
 from hubbub.server.places.roles.store import RoleRow
 from hubbub.server.places.standing import GuildAccess
 
@@ -24,13 +25,21 @@ class Colors(NamedTuple):
 def require_below(standing: GuildAccess, row: RoleRow) -> None:
     """Raise MISSING_PERMISSIONS unless the role is below the caller's highest role (spec/http.md#2.3)."""
     if not standing.outranks_role(row.rank):
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(Denial(guild_id=standing.guild_id, role_id=row.id, action="change"))
 
 
 def require_grantable(standing: GuildAccess, old_permissions: int, new_permissions: int) -> None:
     """Raise MISSING_PERMISSIONS unless the caller has every permission that differs between the old and the new permissions."""
-    if not can_grant(standing.allowed, old_permissions ^ new_permissions):
-        raise errors.MISSING_PERMISSIONS()
+    changed_bits = old_permissions ^ new_permissions
+    if not can_grant(standing.allowed, changed_bits):
+        raise PermissionDenied(
+            Denial(
+                guild_id=standing.guild_id,
+                missing_permissions=(changed_bits & ~standing.allowed,),
+                is_restricted=standing.is_read_only,
+                action="change such permissions of a role",
+            )
+        )
 
 
 def require_deletable(row: RoleRow) -> None:
@@ -109,5 +118,8 @@ def reorder(rows: Sequence[RoleRow], positions_by_id: Mapping[int, int]) -> list
 def require_reorder(standing: GuildAccess, old_rows: Sequence[RoleRow], new_rows: Sequence[RoleRow]) -> None:
     """Raise MISSING_PERMISSIONS if the order of roles at or above the caller's highest role would change."""
     protected_ids = [row.id for row in old_rows if not standing.outranks_role(row.rank)]
-    if protected_ids and [row.id for row in new_rows[-len(protected_ids) :]] != protected_ids:
-        raise errors.MISSING_PERMISSIONS()
+    if not protected_ids:
+        return
+    for protected_id, new_row in zip(reversed(protected_ids), reversed(new_rows), strict=False):
+        if new_row.id != protected_id:
+            raise PermissionDenied(Denial(guild_id=standing.guild_id, role_id=protected_id, action="move"))

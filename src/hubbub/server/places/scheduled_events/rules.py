@@ -12,6 +12,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import scheduled_events as wire
 from hubbub.protocol.resources.stage_instances import STAGE_MODERATOR_PERMISSIONS
 from hubbub.server.core.call import Call
+from hubbub.server.core.denials import Denial, PermissionDenied
 from hubbub.server.places.scheduled_events import recurrence
 from hubbub.server.places.scheduled_events.store import EventRow
 from hubbub.server.places.standing import access
@@ -66,7 +67,14 @@ def require_permissions(call: Call, row: EventRow, sufficient_permissions: int) 
         access.require_channel(call, row.channel_id, required_permissions)
         allowed_permissions = channel_access.allowed
     if not allowed_permissions & sufficient_permissions:
-        raise errors.MISSING_PERMISSIONS()
+        sufficient_bits = (1 << bit for bit in range(sufficient_permissions.bit_length()))
+        raise PermissionDenied(
+            Denial(
+                guild_id=row.guild_id,
+                channel_id=row.channel_id,
+                missing_permissions=tuple(bit for bit in sufficient_bits if bit & sufficient_permissions),
+            )
+        )
 
 
 def require_visible(call: Call, row: EventRow) -> None:

@@ -9,6 +9,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.enums import THREAD_TYPES, VOICE_TYPES, ChannelType
 from hubbub.protocol.ids import ChannelId, GuildId, UserId
 from hubbub.protocol.permissions import Permissions, Rank, can_act_on, highest_role
+from hubbub.server.core.denials import Denial, PermissionDenied
 
 
 class GuildAccess(msgspec.Struct, kw_only=True):
@@ -54,7 +55,14 @@ class GuildAccess(msgspec.Struct, kw_only=True):
     def require(self, bits: int) -> None:
         """Raise MISSING_PERMISSIONS unless the member has all permissions in `bits` in the guild."""
         if bits & ~self.allowed:
-            raise errors.MISSING_PERMISSIONS()
+            raise PermissionDenied(
+                Denial(
+                    caller_id=self.user_id,
+                    guild_id=self.guild_id,
+                    missing_permissions=(bits & ~self.allowed,),
+                    is_restricted=self.is_read_only,
+                )
+            )
 
     def outranks(self, other_standing: "GuildAccess") -> bool:
         """Return whether the role hierarchy allows the member to act on another member."""
@@ -139,4 +147,17 @@ class ChannelAccess(msgspec.Struct, kw_only=True):
     def require(self, bits: int) -> None:
         """Raise MISSING_PERMISSIONS unless the user has all permissions in `bits` in the channel."""
         if bits & ~self.allowed:
-            raise errors.MISSING_PERMISSIONS()
+            raise PermissionDenied(self.build_denial(bits))
+
+    def build_denial(self, needed_bits: int) -> Denial:
+        """Return why the user may not act in the channel: they lack some of the permissions in `needed_bits`."""
+        missing_bits = needed_bits & ~self.allowed
+        if self.channel.is_thread and missing_bits & Permissions.SEND_MESSAGES:
+            missing_bits ^= Permissions.SEND_MESSAGES | Permissions.SEND_MESSAGES_IN_THREADS
+        return Denial(
+            caller_id=None if self.guild is None else self.guild.user_id,
+            guild_id=self.channel.guild_id,
+            channel_id=self.channel.id,
+            missing_permissions=(missing_bits,),
+            is_restricted=self.guild is not None and self.guild.is_read_only,
+        )

@@ -12,6 +12,7 @@ from hubbub.server.identity.applications.signals import ActivitiesToggled, Appli
 from hubbub.server.places.audit_log import ReferencedObjects
 from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.play.commands import actions, joined_commands, routes, store, views
+from hubbub.server.play.commands.actions import create_for_world
 from hubbub.server.play.commands.definitions import derived_contexts, normalize_value
 from hubbub.server.play.commands.permissions import can_use
 from hubbub.server.play.commands.store import (
@@ -61,6 +62,7 @@ __all__ = [
     "can_use",
     "commands",
     "count_commands",
+    "create_for_world",
     "decode_definition",
     "derived_contexts",
     "list_referenced",

@@ -36,10 +36,24 @@ class SavedCommand(NamedTuple):
     is_new: bool
 
 
-def create(call: Call, application: ApplicationRow, guild_id: int, body: wire.CreateCommand) -> SavedCommand:
+def create_for_world(
+    call: Call, application: ApplicationRow, guild_id: int | None, command_id: CommandId, body: wire.CreateCommand
+) -> None:
+    """Create a command of a world file with a given ID; `guild_id` is None for a global command."""
+    create(call, application, GLOBAL_GUILD_ID if guild_id is None else guild_id, body, command_id=command_id)
+
+
+def create(
+    call: Call,
+    application: ApplicationRow,
+    guild_id: int,
+    body: wire.CreateCommand,
+    *,
+    command_id: CommandId | None = None,
+) -> SavedCommand:
     """Create a command, or replace the existing command with the same type and name.
 
-    `guild_id` is GLOBAL_GUILD_ID for a global command."""
+    `guild_id` is GLOBAL_GUILD_ID for a global command. `command_id` is the ID of a new command; None for a generated one."""
     form = errors.FormErrors()
     command = definitions.validate_new(body, rules.build_scope(call, application, guild_id), form)
     form.raise_if_any()
@@ -49,6 +63,8 @@ def create(call: Call, application: ApplicationRow, guild_id: int, body: wire.Cr
     scope_rows = store.list_scope_commands(call.tx, application.id, guild_id)
     position = scope_rows[-1].position + 1 if scope_rows else 0
     new_row = _new_row(call, application, guild_id, command, position)
+    if command_id is not None:
+        new_row = new_row._replace(id=command_id, version=Snowflake(command_id))
     rules.require_capacity(call, [*scope_rows, new_row])
     _insert_new(call, new_row)
     return SavedCommand(new_row, True)

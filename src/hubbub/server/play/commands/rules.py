@@ -10,6 +10,7 @@ from hubbub.protocol.ids import ApplicationId, GuildId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import commands as wire
 from hubbub.server.core.call import Call
+from hubbub.server.core.denials import Denial, PermissionDenied
 from hubbub.server.identity import applications, oauth2
 from hubbub.server.identity.applications import ApplicationRow
 from hubbub.server.places import guilds, roles
@@ -126,7 +127,12 @@ def require_usable(
         command_entries=entries_by_target.get(row.id, ()),
         application_entries=entries_by_target.get(row.application_id, ()),
     ):
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(
+            Denial(
+                guild_id=guild_id,
+                reason="{caller} may not use the command whose permissions {caller} tried to set.",
+            )
+        )
 
 
 def require_entry_targets(call: Call, guild_id: GuildId, entries: Sequence[wire.CommandPermission]) -> None:
@@ -135,7 +141,7 @@ def require_entry_targets(call: Call, guild_id: GuildId, entries: Sequence[wire.
     form = errors.FormErrors()
     seen_targets: set[tuple[int, int]] = set()
     visible_channels = access.visible_channels(call.tx, standing)
-    is_allowed = True
+    denial: Denial | None = None
     for index, entry in enumerate(entries):
         path = ("permissions", index, "id")
         if (entry.type, entry.id) in seen_targets:
@@ -147,17 +153,18 @@ def require_entry_targets(call: Call, guild_id: GuildId, entries: Sequence[wire.
         elif entry.type == CommandPermissionType.ROLE:
             role = roles.find(call.tx, guild_id, entry.id)
             is_known = role is not None
-            if role is not None and role.id != guild_id:
-                is_allowed = is_allowed and standing.outranks_role((role.position, role.id))
+            if role is not None and role.id != guild_id and not standing.outranks_role((role.position, role.id)):
+                denial = Denial(guild_id=guild_id, role_id=role.id, action="set command permissions for")
         else:
             target_standing = access.find_guild_standing(call.tx, call.now_ms, guild_id, entry.id)
             is_known = target_standing is not None
-            is_allowed = is_allowed and (target_standing is None or _can_manage(standing, target_standing))
+            if target_standing is not None and not _can_manage(standing, target_standing):
+                denial = Denial(guild_id=guild_id, user_id=target_standing.user_id)
         if not is_known:
             form.add(path, *errors.command_permission_target())
     form.raise_if_any()
-    if not is_allowed:
-        raise errors.MISSING_PERMISSIONS()
+    if denial is not None:
+        raise PermissionDenied(denial)
 
 
 def _can_manage(standing: GuildAccess, target_standing: GuildAccess) -> bool:

@@ -12,6 +12,7 @@ from hubbub.protocol.resources import lobbies as wire
 from hubbub.protocol.resources.channels import Channel
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
+from hubbub.server.core.denials import Denial, PermissionDenied
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import applications
 from hubbub.server.play.lobbies import actions, rules, store, views
@@ -290,7 +291,11 @@ def leave_lobby(call: Call, lobby_id: LobbyId) -> None:
     Only a lobby created with a secret can be left. The backend removes the members of other lobbies."""
     row = rules.require_lobby(call, lobby_id)
     if not row.by_secret:
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(
+            Denial(
+                reason="Only a lobby that was created with a secret can be left; the backend removes the members of others."
+            )
+        )
     actions.update_members(call, row, removed_ids=[call.user_id])
 
 
@@ -339,7 +344,7 @@ def edit_lobby_channel_link(call: Call, lobby_id: LobbyId, body: wire.LinkChanne
     else:
         row, member = rules.require_member(call, lobby_id)
         if not member.flags & LobbyMemberFlags.CAN_LINK_LOBBY:
-            raise errors.MISSING_PERMISSIONS()
+            raise PermissionDenied(Denial(reason="{caller} has no CAN_LINK_LOBBY flag in the lobby."))
     if body.channel_id:
         row = channel_links.link(call, row, rules.require_linkable(call, row, body.channel_id))
     else:

@@ -17,6 +17,7 @@ from hubbub.protocol.resources import user_messages as wire
 from hubbub.protocol.resources.message_parts import MessageActivity
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
+from hubbub.server.core.denials import Denial, PermissionDenied
 from hubbub.server.core.event_dispatch import GameFilter, UserAudience
 from hubbub.server.identity import applications, game_sessions, relationships, users
 from hubbub.server.identity.users import UserRow
@@ -135,7 +136,7 @@ def delete(call: Call, other_player: UserRow, message_id: int) -> None:
     target_message = _require_message(call, other_player.id, message_id)
     if isinstance(target_message, PassingMessageRow):
         if target_message.author_id != call.user_id:
-            raise errors.MISSING_PERMISSIONS()
+            raise PermissionDenied(Denial(reason="{caller} did not send the message."))
         store.delete_passing_message(call.tx, target_message.id)
         store.delete_moderation_metadata(call.tx, [target_message.id])
         store.delete_invites(call.tx, [target_message.id])
@@ -154,7 +155,7 @@ def delete(call: Call, other_player: UserRow, message_id: int) -> None:
         return
     channel_access, row = target_message
     if row.author_id != call.user_id:
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(Denial(reason="{caller} did not send the message."))
     messages.changes.delete(call, channel_access, row)
 
 

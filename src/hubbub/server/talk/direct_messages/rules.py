@@ -11,6 +11,7 @@ from hubbub.protocol.resources.guilds import IncidentsData
 from hubbub.protocol.resources.members import NICK_MAX
 from hubbub.server.core import new_accounts
 from hubbub.server.core.call import Call
+from hubbub.server.core.denials import Denial, PermissionDenied
 from hubbub.server.identity import applications, relationships, user_settings, users
 from hubbub.server.identity.users import UserRow
 from hubbub.server.places import channels
@@ -154,10 +155,10 @@ def require_can_add(call: Call, group: ChannelRow) -> None:
 
     Only the application may add users to its own group; in other groups any recipient may."""
     if group.application_id is not None and group.application_id != call.actor.application_id:
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(Denial(reason="An application owns the group, and only this application can add users."))
 
 
 def require_can_remove(call: Call, group: ChannelRow, user_id: int) -> None:
     """Raise MISSING_PERMISSIONS unless the caller owns the group or is the user to remove."""
     if user_id != call.user_id and group.owner_id != call.user_id:
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(Denial(reason="{caller} does not own the group."))

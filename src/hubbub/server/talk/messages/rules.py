@@ -21,6 +21,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages as wire
 from hubbub.server.core import new_accounts, quotas
 from hubbub.server.core.call import Call
+from hubbub.server.core.denials import PermissionDenied
 from hubbub.server.identity import applications, relationships, user_settings
 from hubbub.server.places import channels
 from hubbub.server.places.standing import ChannelAccess, ChannelRef, access
@@ -68,7 +69,7 @@ def require_send(call: Call, channel_access: ChannelAccess) -> Author:
         raise (errors.CANNOT_SEND_IN_FORUM if channel.type in FORUM_TYPES else errors.CANNOT_SEND_IN_CHANNEL)()
     # In threads, the bit of SEND_MESSAGES already represents SEND_MESSAGES_IN_THREADS.
     if not channel_access.allowed & Permissions.SEND_MESSAGES:
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(channel_access.build_denial(Permissions.SEND_MESSAGES))
     author = require_author(call, channel)
     if channel.guild_id is None:
         _require_reachable(call, channel)

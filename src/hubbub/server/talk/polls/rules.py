@@ -3,6 +3,7 @@
 from hubbub.protocol import errors
 from hubbub.protocol.resources import polls as wire
 from hubbub.server.core.call import Call
+from hubbub.server.core.denials import READ_ONLY_REASON, Denial, PermissionDenied
 from hubbub.server.places.standing import ChannelAccess
 from hubbub.server.talk import messages
 from hubbub.server.talk.messages import MessageRow
@@ -27,7 +28,7 @@ def require_vote(channel_access: ChannelAccess, row: MessageRow, body: wire.Vote
     """Return the answer IDs to vote for, or raise an error if the vote is not allowed."""
     if channel_access.guild is not None and channel_access.guild.is_read_only:
         # Members who are timed out, pending or quarantined have read-only access.
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(Denial(reason=READ_ONLY_REASON))
     if channel_access.channel.archived:
         raise errors.THREAD_ARCHIVED()
     poll = find_poll(row)

@@ -5,6 +5,7 @@ from hubbub.protocol.enums import RelationshipType
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import reactions as wire
 from hubbub.server.core.call import Call
+from hubbub.server.core.denials import READ_ONLY_REASON, Denial, PermissionDenied
 from hubbub.server.core.store import Tx
 from hubbub.server.identity import relationships, users
 from hubbub.server.places.expressions import emojis
@@ -26,7 +27,7 @@ def require_not_read_only(channel_access: ChannelAccess) -> None:
 
     These members have read-only access, so they may not add to existing reactions either (decisions/0016)."""
     if channel_access.guild is not None and channel_access.guild.is_read_only:
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(Denial(reason=READ_ONLY_REASON))
 
 
 def require_new_emoji(call: Call, channel_access: ChannelAccess, message_id: int, emoji: ReactionEmoji) -> ReactionRow:

@@ -13,6 +13,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import threads as wire
 from hubbub.protocol.resources.channels import UpdateChannel
 from hubbub.server.core.call import Call
+from hubbub.server.core.denials import READ_ONLY_REASON, Denial, PermissionDenied
 from hubbub.server.places import channels
 from hubbub.server.places.channels import ChannelRow
 from hubbub.server.places.standing import ChannelAccess, ChannelRef, access
@@ -50,7 +51,7 @@ def require_not_restricted(channel_access: ChannelAccess) -> None:
 
     Reasons are a timeout, pending membership screening, and auto moderation."""
     if channel_access.guild is not None and channel_access.guild.is_read_only:
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(Denial(reason=READ_ONLY_REASON))
 
 
 def require_open(channel_access: ChannelAccess) -> None:
@@ -155,7 +156,14 @@ def require_tags(
         raise errors.UNKNOWN_TAG()
     changed_tags = set(tags) ^ {tag for tag in applied_tag_ids if tag in available_tags}
     if not is_moderator and any(available_tags[tag].moderated for tag in changed_tags):
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(
+            Denial(
+                guild_id=forum.guild_id,
+                channel_id=forum.id,
+                missing_permissions=(Permissions.MANAGE_THREADS,),
+                action="change moderated tags",
+            )
+        )
     if not tags and forum.flags & ChannelFlags.REQUIRE_TAG:
         if not is_moderator and all(tag.moderated for tag in available_tags.values()):
             raise errors.NO_TAGS_FOR_NON_MODERATORS()
@@ -216,7 +224,7 @@ def require_add_member(channel_access: ChannelAccess, row: ChannelRow) -> None:
     if row.locked:
         raise errors.THREAD_LOCKED()
     if row.type == ChannelType.PRIVATE_THREAD and row.invitable == 0:
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(channel_access.build_denial(Permissions.MANAGE_THREADS))
 
 
 def require_remove_member(call: Call, row: ChannelRow) -> None:

@@ -9,6 +9,7 @@ from aiohttp.web import WebSocketResponse
 
 from hubbub.protocol import codec
 from hubbub.protocol.enums import CloseCode, GatewayOpcode
+from hubbub.server.core.traffic import Traffic
 from hubbub.server.transports.gateway import etf
 from hubbub.server.transports.gateway.compression import Compression, Encoding, encode_message, template_index
 from hubbub.server.transports.gateway.packets import Packet
@@ -23,6 +24,11 @@ WRITABLE_BUFFER_MAX: Final = 256 * 1024
 """Write buffer size in bytes up to which bulk sends (guilds at session start, replay, replies to commands) continue."""
 WRITABLE_CHECK_SECONDS: Final = 0.01
 """Interval in seconds between checks of the write buffer."""
+
+UNRECORDED_OPCODES: Final = frozenset(
+    (GatewayOpcode.HEARTBEAT, GatewayOpcode.HEARTBEAT_ACK, GatewayOpcode.QOS_HEARTBEAT)
+)
+"""Opcodes that the traffic of a rehearsal does not list."""
 
 
 class DelayedTransport:
@@ -73,6 +79,7 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
         "resume_url",
         "session",
         "template_index",
+        "traffic",
         "user_id",
         "version",
     )
@@ -90,12 +97,15 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
         frame_limit: RateWindow,
         write_buffer_max: int,
         is_person: bool = False,
+        traffic: Traffic | None = None,
     ) -> None:
         super().__init__(socket, transport)
         self.write_buffer_max = write_buffer_max
         """Write buffer limit in bytes; a client that exceeds it is disconnected as too slow."""
         self.is_person = is_person
         """Whether a person of the control API opened the connection."""
+        self.traffic = traffic
+        """The timeline of a rehearsal, which lists the frames that are sent to this client only; None if there is none."""
         self.encoding = encoding
         self.set_compression(compression)
         self.version = version
@@ -120,6 +130,14 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
         """Write a dispatch with its sequence number."""
         with IGNORE_DISCONNECT:
             self.transport.write(packet.template(self.template_index).frame(seq))
+        self.record_event(packet, "Sent again after a resume")
+
+    def record_event(self, packet: Packet, note: str | None = None) -> None:
+        """Record an event that is sent to this client only, if the traffic log is enabled."""
+        if self.traffic is not None and self.traffic.is_enabled:
+            self.traffic.add_sent_frame(
+                "gateway", packet.event, self.user_id, packet.body, connection=id(self), note=note
+            )
 
     def send_payload(self, opcode: GatewayOpcode, payload_data: object = None, *, starts_stream: bool = False) -> None:
         """Write a payload other than a dispatch, or close the connection if its write buffer is over the limit.
@@ -130,7 +148,10 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
             # This also catches a client that sends heartbeats but does not read the acknowledgments.
             self.close(CloseCode.UNKNOWN_ERROR, "Too slow")
         elif self.close_task is None:
-            payload = b'{"t":null,"s":null,"op":%d,"d":%b}' % (opcode, codec.encode(payload_data))
+            encoded_data = codec.encode(payload_data)
+            payload = b'{"t":null,"s":null,"op":%d,"d":%b}' % (opcode, encoded_data)
+            if self.traffic is not None and self.traffic.is_enabled and opcode not in UNRECORDED_OPCODES:
+                self.traffic.add_sent_frame("gateway", opcode.name, self.user_id, encoded_data, connection=id(self))
             if self.encoding is Encoding.ETF:
                 payload = etf.encode(codec.decode_any(payload))
             message = encode_message(self.compression, payload, encoding=self.encoding, starts_stream=starts_stream)

@@ -37,6 +37,7 @@ from hubbub.server.transports import sockets
 from hubbub.server.transports.gateway import etf, identification
 from hubbub.server.transports.gateway.commands import Commands
 from hubbub.server.transports.gateway.compression import Compression, Encoding, has_zstd
+from hubbub.server.transports.gateway.connection import UNRECORDED_OPCODES
 from hubbub.server.transports.gateway.context import GatewayContext
 from hubbub.server.transports.gateway.handover import SessionHandover
 from hubbub.server.transports.gateway.limits import SessionStarts
@@ -235,6 +236,7 @@ class Gateway:
             frame_limit=RateWindow(self._config.gateway.commands_max, CLIENT_FRAMES_WINDOW_SECONDS),
             write_buffer_max=self._config.gateway.outgoing_buffer_bytes_max,
             is_person=PERSON_HEADER in request.headers,
+            traffic=self._context.trace.traffic,
         )
 
     def _send_hello(self, connection: GatewayConnection, request: web.Request) -> None:
@@ -272,7 +274,7 @@ class Gateway:
             frame_data = _etf_to_json(message)
         envelope = _decode(frame_data, Envelope)
         opcode, session = envelope.op, connection.session
-        if self._context.trace.traffic.is_enabled:
+        if self._context.trace.is_enabled or self._context.trace.traffic.is_enabled:
             self._record_frame(connection, opcode, envelope.d)
         if opcode == GatewayOpcode.HEARTBEAT:
             self._heartbeat(connection, _decode(envelope.d, int | None), now)
@@ -294,17 +296,22 @@ class Gateway:
                 session.pending_task_count -= 1
 
     def _record_frame(self, connection: GatewayConnection, opcode: int, raw_payload: msgspec.Raw) -> None:
-        """Record a frame of a client in the traffic, except heartbeats."""
-        if opcode in (GatewayOpcode.HEARTBEAT, GatewayOpcode.QOS_HEARTBEAT):
+        """Record a frame of a client in the trace and the traffic, except heartbeats."""
+        if opcode in UNRECORDED_OPCODES:
             return
-        self._context.trace.traffic.add_frame(
-            "voice" if opcode == GatewayOpcode.VOICE_STATE_UPDATE else "gateway",
-            next((member.name for member in GatewayOpcode if member == opcode), f"OPCODE_{opcode}"),
-            None if connection.user_id is None else UserId(connection.user_id),
-            bytes(raw_payload),
-            connection=id(connection),
-            is_person=connection.is_person,
-        )
+        trace, user_id = self._context.trace, None if connection.user_id is None else UserId(connection.user_id)
+        name = next((member.name for member in GatewayOpcode if member == opcode), f"OPCODE_{opcode}")
+        if trace.is_enabled and user_id is not None:
+            trace.record_uses(user_id, (f"frame {name}",))
+        if trace.traffic.is_enabled:
+            trace.traffic.add_frame(
+                "voice" if opcode == GatewayOpcode.VOICE_STATE_UPDATE else "gateway",
+                name,
+                user_id,
+                bytes(raw_payload),
+                connection=id(connection),
+                is_person=connection.is_person,
+            )
 
     def _count_frame(self, connection: GatewayConnection, now: float) -> None:
         """Count a frame of a client; raise `CloseConnection` if the client sends too many."""

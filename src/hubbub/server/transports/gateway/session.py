@@ -163,6 +163,8 @@ class GatewaySession:
 
     def send(self, packet: Packet) -> None:
         """Assign a sequence number to an event, buffer it for a resume, and write it if a client is connected."""
+        if self.connection is not None:
+            self.connection.record_event(packet)
         send_all([self], packet)
 
     def accepts(self, dispatch: Dispatch) -> bool:

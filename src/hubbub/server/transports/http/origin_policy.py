@@ -18,7 +18,7 @@ from hubbub.server.transports.http import responses
 
 _PUBLIC_PREFIXES: Final = ("/cdn/", "/.well-known/")
 """Paths that pages of every origin may read: files, and the OpenID Connect configuration."""
-_WINDOW_HOST_PATTERN: Final = re.compile(r"[a-z0-9-]+\.localhost")
+_WINDOW_HOST_PATTERN: Final = re.compile(r"(?:[a-z0-9-]+\.people|[a-z0-9-]+)\.localhost")
 _HOST_MESSAGE: Final = "Unknown host name. Start the server with --public-url or --http-allowed-origins to use it."
 _ORIGIN_MESSAGE: Final = "Requests from pages of this origin are not allowed. Add it with --http-allowed-origins."
 

@@ -1,6 +1,7 @@
 """Recording of HTTP requests in the delivery trace and the traffic of a rehearsal. Unused while both are disabled."""
 
-from collections.abc import AsyncIterator, Callable
+import re
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Final
 
 from aiohttp import web
@@ -26,6 +27,9 @@ REPLAY_HEADER: Final = "X-Hubbub-Replay"
 _STORED_HEADERS: Final = ("Authorization", "Content-Type", "X-Audit-Log-Reason", "User-Agent")
 _STORED_RESPONSE_PREFIXES: Final = ("x-ratelimit-", "retry-after", "content-type", "x-request-id")
 
+_FIELD_PATTERN: Final = re.compile(rb'"([a-z_]{1,40})"\s*:')
+"""Names of fields in JSON, also in a part of a multipart body. Quotation marks inside of texts are escaped: no match."""
+
 
 class RecordedBody(IncomingBody):
     """The body of an incoming request, stored while it is read; a body that is read in chunks is stored only at its start."""
@@ -47,9 +51,9 @@ class RecordedBody(IncomingBody):
             yield chunk
 
 
-def open_body(traffic: Traffic, state: RequestState, timeout_seconds: float) -> IncomingBody:
-    """Return the body of a request, which is recorded if the traffic log is enabled."""
-    if not traffic.is_enabled:
+def open_body(trace: Trace, state: RequestState, timeout_seconds: float) -> IncomingBody:
+    """Return the body of a request, which is recorded if the trace or the traffic log is enabled."""
+    if not trace.is_enabled and not trace.traffic.is_enabled:
         return IncomingBody(state.request, timeout_seconds)
     body = RecordedBody(state.request, timeout_seconds)
     state.recorded_body = body
@@ -75,9 +79,12 @@ def record_request(
     user_id = None if state.actor is None else state.actor.user_id
     if trace.is_enabled:
         trace.count_request(method, state.route, user_id)
+        trace.record_uses(user_id, _list_uses(method, state))
         if response.status >= 400:
             at = codec.timestamp(now_ms)
-            trace.add_rejected(at, method, state.route, state.ids, user_id, response.status, response.body)
+            trace.add_rejected(
+                at, method, state.route, state.ids, user_id, response.status, response.body, response.denial
+            )
     if trace.traffic.is_enabled:
         headers = state.request.headers
         replayed_entry_id = headers.get(REPLAY_HEADER, "")
@@ -86,6 +93,8 @@ def record_request(
                 method=state.request.method,
                 path=state.request.rel_url.raw_path_qs,
                 route=state.route,
+                parameters=state.ids,
+                denial=response.denial,
                 headers={name: headers[name] for name in _STORED_HEADERS if name in headers},
                 body=state.recorded_body.data if isinstance(state.recorded_body, RecordedBody) else b"",
                 response_headers={
@@ -109,6 +118,18 @@ def record_request(
             rate_limit=_read_budget(state.headers),
             note=f"Repeats entry {replayed_entry_id}" if replayed_entry_id.isdecimal() else None,
         )
+
+
+def _list_uses(method: str, state: RequestState) -> Iterator[str]:
+    """Yield the uses of the platform in a request, as in `protocol/change_uses.py`."""
+    operation = f"{method} {state.route}"
+    yield operation
+    if state.request.content_type == "multipart/form-data":
+        yield f"upload {operation}"
+    body = state.recorded_body.data if isinstance(state.recorded_body, RecordedBody) else b""
+    for field_name in {name.decode() for name in _FIELD_PATTERN.findall(body)}:
+        yield f"{operation} {field_name}"
+        yield f"field {field_name}"
 
 
 def _read_budget(headers: dict[str, str]) -> RateLimitBudget | None:

@@ -13,6 +13,7 @@ from multidict import CIMultiDict
 
 from hubbub.protocol import codec, errors
 from hubbub.protocol.operation import Operation
+from hubbub.server.core.denials import Denial, PermissionDenied
 from hubbub.server.core.endpoints import MethodNotAllowed
 from hubbub.server.core.legacy_permissions import STRING_PERMISSIONS_VERSION, add_numbers
 from hubbub.server.core.slices import Response
@@ -45,6 +46,8 @@ class EncodedResponse(NamedTuple):
     content_type: str = JSON
     headers: Mapping[str, str] | None = None
     """Headers that the operation adds, or None."""
+    denial: Denial | None = None
+    """Why the caller lacked permission, for the trace of a rehearsal; None for other responses."""
 
 
 @lru_cache(4)
@@ -79,7 +82,8 @@ def encode_error(error: errors.ApiError, headers: dict[str, str]) -> EncodedResp
     elif error.extra:
         request_limits.add_retry_headers(headers, error)
     headers.update(error.headers)
-    return EncodedResponse(error.status, codec.encode(error.body()))
+    denial = error.denial if isinstance(error, PermissionDenied) else None
+    return EncodedResponse(error.status, codec.encode(error.body()), denial=denial)
 
 
 def respond(

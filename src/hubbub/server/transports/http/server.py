@@ -379,7 +379,7 @@ class HttpServer:
         if endpoint.operation.query is not NoneType:
             query = decoding.convert_query(request.rel_url.raw_query_string, endpoint.operation.query)
         path = endpoint.read_path(values)
-        source = request_trace.open_body(self._trace.traffic, state, self._read_timeout_seconds)
+        source = request_trace.open_body(self._trace, state, self._read_timeout_seconds)
         if has_unknown_body(request, endpoint):
             body = await self._bodies.discard(source)
         else:

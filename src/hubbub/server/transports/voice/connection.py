@@ -1,5 +1,6 @@
 """A WebSocket of the voice gateway: frame limit, session and non-blocking writes. `OpenSocket` closes it."""
 
+from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
 from aiohttp.web import WebSocketResponse
@@ -27,17 +28,27 @@ class VoiceWebSocket(OpenSocket, Generic[SessionT]):
         "last_heartbeat_at",
         "is_identifying",
         "frame_limit",
+        "on_write",
         "opened_at",
         "session",
         "version",
     )
 
     def __init__(
-        self, socket: WebSocketResponse, transport: WritableTransport, *, version: int, now: float, client_ip: str
+        self,
+        socket: WebSocketResponse,
+        transport: WritableTransport,
+        *,
+        version: int,
+        now: float,
+        client_ip: str,
+        on_write: Callable[["VoiceWebSocket[SessionT]", int, bytes], None],
     ) -> None:
         super().__init__(socket, transport)
         self.client_ip = client_ip
         """The IP address from which the client connected, as reported by trusted proxies."""
+        self.on_write = on_write
+        """Function that is called with each frame before it is written: first byte and payload."""
         self.version = version
         # Times of connecting and of the last heartbeat, in seconds of the event loop's clock (decisions/0005).
         self.opened_at = self.last_heartbeat_at = now
@@ -66,5 +77,6 @@ class VoiceWebSocket(OpenSocket, Generic[SessionT]):
         if self.transport.get_write_buffer_size() > WRITE_BUFFER_MAX:
             self.abort()
             return
+        self.on_write(self, first_byte, payload)
         with IGNORE_DISCONNECT:
             self.transport.write(frame(first_byte, payload))

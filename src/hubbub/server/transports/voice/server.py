@@ -9,7 +9,7 @@ import msgspec
 from aiohttp import WSMsgType, web
 
 import hubbub
-from hubbub.protocol import changes, codec
+from hubbub.protocol import change_uses, changes, codec
 from hubbub.protocol import voice as protocol
 from hubbub.protocol.enums import VoiceCloseCode
 from hubbub.protocol.ids import UserId
@@ -21,9 +21,10 @@ from hubbub.server.core.config import Config
 from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.store import Database, StoreUnavailable
-from hubbub.server.core.traffic import Traffic
+from hubbub.server.core.trace import Trace
 from hubbub.server.core.voice import VoiceTickets
 from hubbub.server.transports import sockets
+from hubbub.server.transports.frames import TEXT
 from hubbub.server.transports.sockets import CloseConnection
 from hubbub.server.transports.voice.call import VoiceConnection, VoiceSession
 from hubbub.server.transports.voice.calls import Calls, MakeCall
@@ -63,7 +64,7 @@ class VoiceServer:
         clock: Clock,
         config: Config,
         metrics: Metrics,
-        traffic: Traffic | None = None,
+        trace: Trace | None = None,
         tickets: VoiceTickets,
         make_call: MakeCall,
     ) -> None:
@@ -72,7 +73,8 @@ class VoiceServer:
         self._settings = config.voice
         self._trusted_proxies = config.http.trusted_proxies
         self._metrics = metrics
-        self._traffic = traffic if traffic is not None else Traffic(clock.now_ms)
+        self._trace = trace if trace is not None else Trace(clock.now_ms)
+        self._traffic = self._trace.traffic
         self.calls = Calls(
             db=db,
             bus=bus,
@@ -137,6 +139,7 @@ class VoiceServer:
             version=_requested_version(request),
             now=now,
             client_ip=sockets.client_address(request, self._trusted_proxies),
+            on_write=self._record_sent_frame,
         )
         self._connections.add(connection)
         has_client_left = False
@@ -207,9 +210,8 @@ class VoiceServer:
         frame = _decode(data, protocol.ClientFrame)
         op, session = frame.op, connection.session
         if self._traffic.is_enabled and op != VoiceOpcode.HEARTBEAT:
-            name = next((member.name for member in VoiceOpcode if member == op), f"OPCODE_{op}")
             user_id = None if session is None else UserId(session.ticket.user_id)
-            self._traffic.add_frame("voice", f"VOICE {name}", user_id, bytes(frame.d), connection=id(connection))
+            self._traffic.add_frame("voice", _frame_name(op), user_id, bytes(frame.d), connection=id(connection))
         if session is None and op not in SESSIONLESS_OPCODES:
             raise CloseConnection(VoiceCloseCode.NOT_AUTHENTICATED, "Not authenticated")
         if op == VoiceOpcode.HEARTBEAT:
@@ -253,6 +255,19 @@ class VoiceServer:
             raise CloseConnection(VoiceCloseCode.NOT_AUTHENTICATED, "Not authenticated")
         connection.session.call.handle_dave_message(connection.session, data[0], data[1:])
 
+    def _record_sent_frame(self, connection: VoiceConnection, first_byte: int, payload: bytes) -> None:
+        """Record a frame to a client in the traffic, except heartbeats; the data of a binary frame is its size."""
+        if not self._traffic.is_enabled:
+            return
+        if first_byte == TEXT:
+            frame = codec.decode(payload, protocol.ClientFrame)
+            op, data = frame.op, bytes(frame.d)
+        else:
+            op, data = payload[2], codec.encode({"bytes": len(payload)})
+        if op != VoiceOpcode.HEARTBEAT_ACK:
+            user_id = None if connection.session is None else connection.session.user_id
+            self._traffic.add_sent_frame("voice", _frame_name(op), user_id, data, connection=id(connection))
+
     def _check_rate_limit(self, connection: VoiceConnection) -> None:
         if not connection.frame_limit.take(asyncio.get_running_loop().time()):
             raise CloseConnection(VoiceCloseCode.RATE_LIMITED, "Rate limited")
@@ -283,6 +298,10 @@ class VoiceServer:
             if ticket.session_id != identify.session_id or channel_id not in (None, ticket.channel_id):
                 raise CloseConnection(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Session is no longer valid")
             dave_version = min(max(identify.max_dave_protocol_version or 0, 0), protocol.DAVE_VERSION)
+            if self._trace.is_enabled and not dave_version:
+                self._trace.record_uses(int(ticket.user_id), (change_uses.VOICE_WITHOUT_E2EE,))
+            if self._trace.is_enabled and connection.version < protocol.OLDEST_VERSION:
+                self._trace.record_uses(int(ticket.user_id), (change_uses.VOICE_VERSION_BELOW_4,))
             if not dave_version and not ticket.is_stage and changes.E2EE_VOICE_ONLY.is_active(self._clock.now_ms()):
                 await self.calls.report_rejected(ticket)
                 raise CloseConnection(VoiceCloseCode.E2EE_REQUIRED, "End-to-end encryption is required")
@@ -351,6 +370,8 @@ class VoiceServer:
         """
         if select.protocol == "udp":
             transport = _decode(select.data, protocol.Transport)
+            if self._trace.is_enabled and transport.mode in protocol.OLD_ENCRYPTION_MODES:
+                self._trace.record_uses(session.user_id, (change_uses.VOICE_OLD_ENCRYPTION,))
             if transport.mode not in self._encryption_modes():
                 await self.calls.reject(session)
                 raise CloseConnection(VoiceCloseCode.UNKNOWN_ENCRYPTION_MODE, "Unknown encryption mode")
@@ -434,6 +455,11 @@ class VoiceServer:
                 streams=[stream for stream in request.streams if stream.ssrc == video_ssrc][:1] if sends_video else [],
             ),
         )
+
+
+def _frame_name(op: int) -> str:
+    """Return the name of a frame in the traffic."""
+    return f"VOICE {next((member.name for member in VoiceOpcode if member == op), f'OPCODE_{op}')}"
 
 
 def _requested_version(request: web.Request) -> int:

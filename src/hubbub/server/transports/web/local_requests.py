@@ -9,6 +9,9 @@ from aiohttp import web
 CALLERS_PATH: Final = "/docs/callers"
 """Path of the endpoint that returns the callers and IDs of the demo world to the forms of the API reference."""
 
+PEOPLE_HOST: Final = "people.localhost"
+"""Host of the page that shows two users of a rehearsal side by side; the chat client of each user has a name below it."""
+
 _PROXY_HEADERS: Final = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP")
 
 

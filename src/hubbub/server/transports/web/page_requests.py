@@ -24,6 +24,7 @@ from hubbub.server.core.config import Config
 from hubbub.server.core.mail import Mailbox
 from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web.forms import CSRF_FIELD, Form, FormProblems
+from hubbub.server.transports.web.local_requests import PEOPLE_HOST
 from hubbub.server.transports.web.sessions import WebSession
 
 DEFAULT_PAGE: Final = "/app"
@@ -67,9 +68,19 @@ def page_headers(*, allows_external_redirect: bool = False, policy: str = PAGE_P
     }
 
 
-def client_headers(config: Config, *, allows_external_redirect: bool = False) -> dict[str, str]:
-    """Return the headers of the chat client's pages, which may use microphone, camera and screen."""
+def client_headers(config: Config, host: str, *, allows_external_redirect: bool = False) -> dict[str, str]:
+    """Return the headers of the chat client's pages, which may use microphone, camera and screen.
+
+    `host` is the Host header. In a rehearsal, the page that shows two users side by side may frame the names below its own
+    (decisions/0139)."""
     headers = page_headers(allows_external_redirect=allows_external_redirect, policy=client_policy(config))
+    name, separator, port = host.rpartition(":") if ":" in host else (host, "", "")
+    if config.control and name.endswith(f".{PEOPLE_HOST}"):
+        scheme = urlsplit(config.web_url).scheme
+        headers["Content-Security-Policy"] = headers["Content-Security-Policy"].replace(
+            "frame-ancestors 'none'", f"frame-ancestors {scheme}://{PEOPLE_HOST}{separator}{port}"
+        )
+        del headers["X-Frame-Options"]
     return {**headers, "Permissions-Policy": _CLIENT_PERMISSIONS}
 
 
@@ -288,7 +299,9 @@ class PageRequest:
             **context,
         )
         if loads_client:
-            headers = client_headers(self.config, allows_external_redirect=allows_external_redirect)
+            headers = client_headers(
+                self.config, self.http_request.host, allows_external_redirect=allows_external_redirect
+            )
         else:
             headers = page_headers(allows_external_redirect=allows_external_redirect, policy=policy)
         headers["Content-Language"] = translation.current_language().tag

@@ -9,6 +9,7 @@ from hubbub.protocol.enums import TeamRole
 from hubbub.protocol.ids import ApplicationId, EmojiId, GuildId, RoleId
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
+from hubbub.server.core.denials import Denial, PermissionDenied
 from hubbub.server.core.store import Tx
 from hubbub.server.identity import applications
 from hubbub.server.places import roles
@@ -41,7 +42,7 @@ def require_use(call: Call, channel_access: ChannelAccess, emoji_id: int) -> Emo
         member_role_ids = standing.permissions_by_role
     allowed_role_ids = row.role_ids
     if allowed_role_ids and not set(member_role_ids) & set(allowed_role_ids):
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(Denial(reason="{caller} has none of the roles to which the emoji is limited."))
     return row
 
 

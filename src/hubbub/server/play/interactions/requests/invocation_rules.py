@@ -16,6 +16,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import interactions as wire
 from hubbub.protocol.resources.commands import CommandPermission
 from hubbub.server.core.call import Call
+from hubbub.server.core.denials import READ_ONLY_REASON, Denial, PermissionDenied
 from hubbub.server.identity import applications
 from hubbub.server.places import channels
 from hubbub.server.places.standing import ChannelAccess, ChannelRef, GuildAccess, access
@@ -80,7 +81,7 @@ def _require_usable_channel(channel_access: ChannelAccess, body: wire.Interactio
         )
     if channel_access.guild is not None and channel_access.guild.is_read_only:
         # spec/http.md#2.2: a member who is timed out, pending or quarantined may only read.
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(Denial(reason=READ_ONLY_REASON))
 
 
 def can_receive_interactions(application: InteractionApplication) -> bool:
@@ -151,7 +152,12 @@ def require_command(
     if channel_access.guild is not None and not can_use_command(
         call, row, definition, channel_access, channel_access.guild, entries_by_target
     ):
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(
+            Denial(
+                guild_id=channel_access.channel.guild_id,
+                reason="{caller} may not use the command here because of its permissions or its default_member_permissions.",
+            )
+        )
     return row, definition, command_owners
 
 

@@ -7,6 +7,7 @@ from hubbub.protocol.ids import ApplicationId, LobbyId, UserId
 from hubbub.protocol.resources import lobbies as wire
 from hubbub.protocol.resources.channels import Channel, LinkedLobby
 from hubbub.server.core.call import Call
+from hubbub.server.core.denials import Denial, PermissionDenied
 from hubbub.server.identity import users
 from hubbub.server.places import channels, invites
 from hubbub.server.places.channels.signals import ChannelsDeleted, LinkedChannelRenamed
@@ -89,7 +90,11 @@ def create_invite(call: Call, row: LobbyRow, user_id: int) -> wire.LobbyInvite:
     user = users.find(call.tx, user_id)
     if user is None or user.flags & UserFlags.PROVISIONAL_ACCOUNT:
         # spec/sdk.md#8.1: provisional accounts cannot join guilds; their users must link an account first.
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(
+            Denial(
+                user_id=user_id, reason="{user} has a provisional account, and provisional accounts cannot join guilds."
+            )
+        )
     template = InviteRow(
         code="",
         guild_id=channel.guild_id,

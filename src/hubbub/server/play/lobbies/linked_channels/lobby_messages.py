@@ -13,6 +13,7 @@ from hubbub.protocol.resources import lobbies as wire
 from hubbub.protocol.resources.channels import LinkedLobby
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
+from hubbub.server.core.denials import Denial, PermissionDenied
 from hubbub.server.core.rejections import RejectedWithSideEffects
 from hubbub.server.identity import identities, oauth2, users
 from hubbub.server.places.standing import access
@@ -193,7 +194,9 @@ def check_lobby_authorization(call: Call, draft: MessageDraft) -> None:
     if not linked_lobby.require_application_authorization or call.actor.application_id == linked_lobby.application_id:
         return
     if oauth2.authorizations.find_authorization(call.tx, call.user_id, linked_lobby.application_id) is None:
-        raise errors.MISSING_PERMISSIONS()
+        raise PermissionDenied(
+            Denial(reason="{caller} has not authorized the application of the lobby that is linked to the channel.")
+        )
 
 
 def set_moderation_metadata(call: Call, lobby: LobbyRow, message: LobbyMessageRow, metadata: dict[str, str]) -> None:

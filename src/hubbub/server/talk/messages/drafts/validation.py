@@ -31,6 +31,7 @@ from hubbub.protocol.resources.polls import (
 )
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.call import Call, Upload
+from hubbub.server.core.denials import PermissionDenied
 from hubbub.server.identity import applications, features
 from hubbub.server.places.expressions import emojis, stickers
 from hubbub.server.places.standing import ChannelAccess
@@ -165,7 +166,7 @@ def _validate_embeds(
     if not channel_access.can(Permissions.EMBED_LINKS):
         # spec/http.md#3.4: embeds are dropped for users, but rejected for bots and for apps that respond without a token.
         if call.actor_or_none is None or call.actor.is_bot:
-            raise errors.MISSING_PERMISSIONS()
+            raise PermissionDenied(channel_access.build_denial(Permissions.EMBED_LINKS))
         return []
     return embeds.validate_embeds(embed_requests, form, now_ms=call.now_ms)
 

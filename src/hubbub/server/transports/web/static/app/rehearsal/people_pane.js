@@ -23,13 +23,13 @@ export class PeoplePane {
       h(
         "p",
         { class: "muted" },
-        "Opens the chat client in a window for each person. Each window has its own host name, so both stay logged in.",
+        "Opens the chat client as one person, or as two people in one window. Each person has a host name, so both stay logged in.",
       ),
       h(
         "div",
         { class: "row" },
-        labeled("Left window", this.#left),
-        labeled("Right window", this.#right),
+        labeled("Left", this.#left),
+        labeled("Right", this.#right),
         controlButton("Open side by side", () => this.#openBoth(), { kind: "" }),
       ),
       this.#list,
@@ -52,28 +52,42 @@ export class PeoplePane {
           null,
           h("span", { class: "grow" }, h("strong", null, user.name), user.bot ? " bot" : ""),
           h("span", { class: `tag ${user.connected ? "" : "muted"}` }, user.connected ? "connected" : "offline"),
-          !user.bot && controlButton(`Open as ${user.name}`, () => openWindow(user.name, "")),
+          !user.bot && controlButton(`Open as ${user.name}`, () => openPerson(user.name)),
         ),
       ),
     );
   }
 
   async #openBoth() {
-    const width = Math.floor(screen.availWidth / 2),
-      height = screen.availHeight;
-    await openWindow(this.#left.value, `popup,left=0,top=0,width=${width},height=${height}`);
-    await openWindow(this.#right.value, `popup,left=${width},top=0,width=${width},height=${height}`);
+    const names = [this.#left.value, this.#right.value];
+    await openWindow(`hubbub-${names.join("-")}`, async () => {
+      const [left, right] = await Promise.all(names.map(createWindow));
+      const page = new URL("/console/side-by-side", left);
+      page.hostname = page.hostname.slice(page.hostname.indexOf(".") + 1);
+      page.search = new URLSearchParams({ left, right });
+      return page.href;
+    });
+    report(`The chat clients of ${names.join(" and ")} are open.`);
   }
 }
 
-/** Open the chat client as a user. The window is opened first, because browsers block windows that open later. */
-async function openWindow(name, features) {
-  const target = window.open("about:blank", `hubbub-${name}`, features);
+async function openPerson(name) {
+  await openWindow(`hubbub-${name}`, () => createWindow(name));
+  report(`The chat client of ${name} is open.`);
+}
+
+async function createWindow(name) {
+  const { url } = await callControl("POST", `/people/${encodeURIComponent(name)}/windows`);
+  return url;
+}
+
+/** Open a window, and load the URL that `createUrl` returns. The window is opened first: browsers allow one window for each
+ * click, and block windows that open later. */
+async function openWindow(windowName, createUrl) {
+  const target = window.open("about:blank", windowName);
   if (target === null) throw new Error("The browser blocked the window. Allow pop-ups for this page.");
   try {
-    const { url } = await callControl("POST", `/people/${encodeURIComponent(name)}/windows`);
-    target.location.href = url;
-    report(`The chat client of ${name} is open.`);
+    target.location.href = await createUrl();
   } catch (error) {
     target.close();
     throw error;
