@@ -14,7 +14,7 @@ from hubbub.server.identity.users.signals import UserChanged, UserDeleted
 from hubbub.server.places.channels.signals import ChannelsDeleted, LinkedChannelRenamed
 from hubbub.server.play.lobbies import actions, channel_links, lobby_messages, routes, store, views
 from hubbub.server.play.lobbies.actions import member_audience
-from hubbub.server.play.lobbies.lobby_messages import check_lobby_authorization
+from hubbub.server.play.lobbies.lobby_messages import check_lobby_authorization, delete_by_author, export_data
 from hubbub.server.play.lobbies.signals import LobbyMembersLeaving
 from hubbub.server.play.lobbies.store import (
     LobbyRow,
@@ -82,6 +82,8 @@ __all__ = [
     "LobbyMembersLeaving",
     "LobbyRow",
     "check_lobby_authorization",
+    "delete_by_author",
+    "export_data",
     "find",
     "create_world_lobby",
     "list_lobbies_of_user",

@@ -12,6 +12,7 @@ from hubbub.server.places.audit_log import ReferencedObjects
 from hubbub.server.talk import messages
 from hubbub.server.talk.threads import edits, jobs, listeners, ports, routes, views
 from hubbub.server.talk.threads.actions import ARCHIVE_JOB
+from hubbub.server.talk.threads.personal_data import delete_by_owner, export_data
 from hubbub.server.talk.threads.posts import create_post_without_member
 from hubbub.server.talk.threads.rules import require_capacity
 
@@ -40,4 +41,12 @@ SLICE = Slice(
     guild=views.guild_create_fields,
 )
 
-__all__ = ["SLICE", "create_post_without_member", "list_referenced", "ports", "require_capacity"]
+__all__ = [
+    "SLICE",
+    "create_post_without_member",
+    "delete_by_owner",
+    "export_data",
+    "list_referenced",
+    "ports",
+    "require_capacity",
+]

@@ -1,16 +1,18 @@
 """Create, update and delete webhooks, follow announcement channels, and copy their messages to followers."""
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from hubbub.protocol.enums import AuditLogAction, MessageType, WebhookType
 from hubbub.protocol.flags import MessageFlags
-from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, MessageId, WebhookId
+from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, MessageId, UserId, WebhookId
 from hubbub.protocol.resources import webhooks as wire
 from hubbub.protocol.resources.messages import MessageReference
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GuildAudience
+from hubbub.server.core.personal_data import export_row
+from hubbub.server.identity.users.signals import UserDeleted
 from hubbub.server.places import guilds
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.channels.signals import ChannelsDeleted
@@ -221,3 +223,13 @@ def _mark_source_deleted(row: MessageRow) -> MessageRow:
         embeds=None,
         components=None,
     )
+
+
+def on_user_deleted(call: Call, signal: UserDeleted) -> None:
+    """Remove a deleted user from the webhooks that they created."""
+    store.clear_creator(call.tx, signal.user_id)
+
+
+def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
+    """Return the webhooks that a user created, without their tokens, for the export of their data."""
+    return {"webhooks": [export_row(row, "user_id", "salt") for row in store.list_by_creator(call.tx, user_id)]}

@@ -13,7 +13,7 @@ from hubbub.server.identity.administration.signals import DeletionCanceled, Dele
 from hubbub.server.identity.administration.store import DeletionRow
 from hubbub.server.identity.users import UserRow
 
-__all__ = ["end_sessions", "restore", "schedule_deletion", "search", "suspend", "unsuspend"]
+__all__ = ["delete_written", "end_sessions", "restore", "schedule_deletion", "search", "suspend", "unsuspend"]
 """The interface for the command line and other slices."""
 
 DELETE_USER_JOB: Final = "administration.delete_user"
@@ -124,17 +124,24 @@ def restore(call: Call, user: UserRow, *, reason: str | None = None) -> bool:
 
 
 def continue_deletion(call: Call, user_id: UserId) -> None:
-    """Delete a batch of a user's messages, and after the last batch the account.
+    """Delete a batch of what a user wrote, and after the last batch the account.
 
     Do nothing if the deletion is not scheduled any more."""
     user = users.find(call.tx, user_id)
     if user is None or store.find_deletion(call.tx, user_id) is None:
         return
-    if ports.delete_messages(call, user_id):
+    if delete_written(call, user_id):
         call.tx.enqueue(DELETE_USER_JOB, user_id, key=_job_key(user_id))
         return
     accounts.management.delete(call, user_id)
     _log_action(call, "user.deleted", user, detail="The grace period ended.")
+
+
+def delete_written(call: Call, user_id: UserId) -> bool:
+    """Delete a batch of what a user or bot wrote. Return whether there may be more.
+
+    Threads are deleted after the messages, because a thread in which other users wrote stays."""
+    return ports.delete_messages(call, user_id) or any(ports.delete_written(call, user_id))
 
 
 def _job_key(user_id: int) -> str:

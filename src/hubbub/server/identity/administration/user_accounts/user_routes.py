@@ -60,9 +60,10 @@ def end_user_sessions(call: Call, user_id: UserId, body: wire.AdministrativeActi
 
 @handles(wire.DELETE_USER)
 def delete_user(call: Call, user_id: UserId, body: wire.DeleteUser) -> wire.AdministeredUser:
-    """Delete an account and its messages, after a grace period.
+    """Delete an account and everything that its user wrote, after a grace period.
 
-    The account is suspended immediately. When the grace period ends, the account and all its messages are deleted.
+    The account is suspended immediately. When the grace period ends, the account is deleted with its messages, reactions,
+    votes, threads and scheduled events.
     """
     user = rules.require_user(call, user_id)
     accounts.schedule_deletion(call, user, reason=body.reason, grace_days=body.grace_days)

@@ -3,6 +3,7 @@
 from hubbub.protocol import errors
 from hubbub.protocol.images import format_bytes
 from hubbub.server.core.call import Call
+from hubbub.server.identity.users.signals import UserDeleted
 from hubbub.server.places.standing import ChannelRef
 from hubbub.server.talk.messages.content import json_columns
 from hubbub.server.talk.messages.content.records import MessageRow
@@ -55,6 +56,11 @@ def on_messages_imported(call: Call, signal: MessagesImported) -> None:
     for row in signal.rows:
         if row.attachments is not None:
             store.insert(call.tx, _build_rows(row, signal.guild_id))
+
+
+def on_user_deleted(call: Call, signal: UserDeleted) -> None:
+    """Delete the storage quota of a deleted user."""
+    store.delete_quota(call.tx, signal.user_id)
 
 
 def _build_rows(row: MessageRow, guild_id: int | None) -> list[FileRow]:
