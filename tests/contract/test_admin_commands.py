@@ -11,6 +11,7 @@ COMMANDS = {
     "GET /admin/applications": "list-applications",
     "GET /admin/applications/{application_id}": "show-application",
     "POST /admin/applications/{application_id}/delete": "delete-application",
+    "POST /admin/applications/{application_id}/restore": "restore-application",
     "POST /admin/applications/{application_id}/disable": "disable-application",
     "POST /admin/applications/{application_id}/enable": "enable-application",
     "GET /admin/audit-log": "audit-log",

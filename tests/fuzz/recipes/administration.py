@@ -78,6 +78,13 @@ async def _disabled_application(platform: Platform) -> ValidRequest:
     return ValidRequest(platform.operator, request.values, {})
 
 
+@recipe("restore_application")
+async def _deleted_application(platform: Platform) -> ValidRequest:
+    request = await _application(platform)
+    (await platform.operator.post(f"/admin/applications/{request.values['application_id']}/delete", json=REASON)).ok()
+    return ValidRequest(platform.operator, request.values, {})
+
+
 @recipe("set_feature")
 async def _feature(platform: Platform) -> ValidRequest:
     name = (await platform.operator.get("/admin/features")).ok()[0]["name"]

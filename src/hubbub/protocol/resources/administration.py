@@ -26,7 +26,7 @@ SEARCH_TEXT_MAX: Final = 100
 """Maximum length of a search text, in characters."""
 GRACE_DAYS_DEFAULT: Final = 30
 GRACE_DAYS_MAX: Final = 90
-"""Maximum number of days between the deletion of an account or guild by an operator and its execution."""
+"""Maximum number of days between the deletion of an account, guild or application by an operator and its execution."""
 
 READ_LIMIT = RateLimit(60, 60.0)
 WRITE_LIMIT = RateLimit(30, 60.0)
@@ -124,14 +124,14 @@ class Suspension(Struct, kw_only=True):
 
 
 class ScheduledDeletion(Struct, kw_only=True):
-    """The scheduled deletion of an account or guild."""
+    """The scheduled deletion of an account, guild or application."""
 
     reason: str
     """Reason that the operator gave."""
     created_at: Timestamp
     """Time at which the deletion was scheduled."""
     due_at: Timestamp
-    """Time at which the account or guild is deleted, with its messages."""
+    """Time at which the account, guild or application is deleted."""
 
 
 class AdministeredUser(Struct, kw_only=True):
