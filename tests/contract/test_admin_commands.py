@@ -56,6 +56,8 @@ COMMANDS = {
     "POST /admin/users/{user_id}/delete": "delete-user",
     "POST /admin/users/{user_id}/end-sessions": "end-sessions",
     "POST /admin/users/{user_id}/restore": "restore-user",
+    "POST /admin/users/{user_id}/export": "export-user",
+    "GET /admin/users/{user_id}/export/messages": "export-user",
     "GET /admin/users/{user_id}/storage": "show-user",
     "PUT /admin/users/{user_id}/storage": "set-quota",
     "POST /admin/users/{user_id}/suspend": "ban-user",

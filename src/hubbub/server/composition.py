@@ -232,6 +232,7 @@ PORTS: tuple[Binding, ...] = (
         reports.delete_expired,
     ),
     administration.ports.delete_messages.bind(messages.changes.delete_by_author),
+    administration.ports.list_messages.bind(messages.history.list_user_messages),
     administration.ports.delete_written.bind(
         reactions.delete_by_user,
         polls.delete_by_user,
@@ -254,7 +255,7 @@ PORTS: tuple[Binding, ...] = (
     oauth2.ports.find_installed_guild.bind(installations.find_installed_guild),
     oauth2.ports.check_webhook_channel.bind(installations.check_webhook_channel),
     oauth2.ports.create_webhook.bind(installations.create_webhook),
-    guild_administration.ports.count_contents.bind(messages.history.count_guild_contents),
+    guild_administration.ports.count_contents.bind(messages.files.count_guild_contents),
     imports.ports.transfer_membership.bind(members.membership.transfer_membership),
     imports.ports.list_authored_messages.bind(messages.changes.list_authored),
     imports.ports.reassign_messages.bind(

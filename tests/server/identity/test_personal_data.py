@@ -1,10 +1,14 @@
 """Deletion and export of everything that is stored about a user: one row in each declared column."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
+from hubbub.protocol.operator_roles import OperatorRole
+from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
 from hubbub.server.core.personal_data import Erasure
+from tests.server.admin_commands import run_admin_command
 from tests.server.identity.accounts import create_user_with_password
 from tests.server.identity.operators import create_operator
 from tests.server.personal_rows import DAY_MS, RowBuilder
@@ -119,3 +123,71 @@ async def test_an_export_has_every_declared_section(world: World) -> None:
     declared = {column.export for column in personal_data.collect() if column.export}
     assert set(sections) == declared
     assert {name for name in declared if not sections[name]} == {"applications"}
+
+
+async def test_exported_messages_are_complete(world: World) -> None:
+    ben = await create_user_with_password(world, "ben")
+    guild = await world.guild(None, ben)
+    question = await guild.send_message(guild.owner, "Lunch?")
+    poll = {"question": {"text": "Where?"}, "answers": [{"poll_media": {"text": "Park"}}]}
+    reference = {"message_id": question["id"]}
+    await guild.send_message(ben, "Yes", message_reference=reference)
+    await guild.send_message(ben, "", poll=poll)
+
+    reply, poll_message = (await ben.get("/users/@me/harvest/messages")).ok()
+
+    assert (reply["content"], reply["message_reference"]["message_id"]) == ("Yes", question["id"])
+    assert poll_message["poll"]["question"]["text"] == "Where?"
+    assert (reply["poll"], reply["embeds"], reply["sticker_items"]) == (None, [], [])
+
+
+async def test_an_owner_exports_the_data_of_a_suspended_user(world: World) -> None:
+    ann, moderator = await create_operator(world, "ann"), await create_operator(world, "mia", OperatorRole.MODERATOR)
+    ben = await create_user_with_password(world, "ben")
+    guild = await world.guild(None, ben)
+    await guild.send_message(ben, "hello")
+    (await ann.post(f"/admin/users/{ben.id}/suspend", json={"reason": "Spam"})).ok()
+
+    path = f"/admin/users/{ben.id}/export"
+    export = (await ann.post(path, json={"reason": "Request by mail"})).ok()
+    [message] = (await ann.get(f"{path}/messages")).ok()
+    assert (export["user"]["username"], message["content"]) == ("ben", "hello")
+    assert [record["reason"] for record in export["records"]["moderation_decisions"]] == ["Spam"]
+    [entry, *_] = (await ann.get("/admin/audit-log", params={"target_id": str(ben.id)})).ok()
+    assert (entry["action"], entry["reason"]) == ("user.export", "Request by mail")
+    (await moderator.post(path)).rejected(403, 0)
+    (await moderator.get(f"{path}/messages")).rejected(403, 0)
+
+    document = json.loads(await run_admin_command(world, "export-user", "ben"))
+    assert [message["content"] for message in document["messages"]] == ["hello"]
+    assert document["records"].keys() == export["records"].keys()
+
+
+async def test_a_deletion_publishes_the_removal_of_what_the_user_wrote(world: World) -> None:
+    ann = await create_operator(world, "ann")
+    ben = await create_user_with_password(world, "ben")
+    guild = await world.guild(None, ben)
+    await guild.allow_permissions(ben, Permissions.ALL)
+    poll = {"question": {"text": "Where?"}, "answers": [{"poll_media": {"text": "Park"}}]}
+    question = await guild.send_message(guild.owner, "", poll=poll)
+    path = f"/channels/{guild.general}/messages/{question['id']}"
+    (await ben.put(f"{path}/reactions/👍/@me")).ok()
+    (await ben.put(f"/channels/{guild.general}/polls/{question['id']}/answers/@me", json={"answer_ids": [1]})).ok()
+    empty_id, used_id = await ben.create_thread(guild.general), await ben.create_thread(guild.general, name="secret")
+    (await guild.owner.post(f"/channels/{used_id}/messages", json={"content": "hi"})).ok()
+    event = (await ben.post(f"/guilds/{guild.id}/scheduled-events", json=external_event())).ok()
+    session = await guild.owner.connect()
+
+    (await ann.post(f"/admin/users/{ben.id}/delete", json={"reason": "Spam", "grace_days": 1})).ok()
+    world.clock.advance(DAY_MS)
+    await world.run_due_jobs()
+
+    assert (await session.next("MESSAGE_REACTION_REMOVE"))["user_id"] == str(ben.id)
+    assert (await session.next("MESSAGE_POLL_VOTE_REMOVE"))["answer_id"] == 1
+    assert (await session.next("THREAD_DELETE"))["id"] == str(empty_id)
+    thread = await session.next("THREAD_UPDATE", lambda update: update["id"] == str(used_id))
+    assert thread["name"] == "Deleted thread"
+    assert (await session.next("GUILD_SCHEDULED_EVENT_DELETE"))["id"] == event["id"]
+    remaining_question = (await guild.owner.get(path)).ok()
+    assert "reactions" not in remaining_question
+    assert remaining_question["poll"]["results"]["answer_counts"] == []

@@ -13,7 +13,8 @@ from hubbub.protocol import errors
 from hubbub.protocol.ids import Snowflake, Timestamp, UserId
 from hubbub.protocol.operation import Auth, Operation, RateLimit
 from hubbub.protocol.operator_roles import OperatorRole
-from hubbub.protocol.resources.accounts import AccountSession
+from hubbub.protocol.resources.accounts import AccountSession, Harvest
+from hubbub.protocol.resources.harvests import HarvestedMessage, ListHarvestedMessages
 
 PAGE_LIMIT_MAX: Final = 100
 """Maximum number of entries in a page of a list."""
@@ -382,6 +383,29 @@ DELETE_USER = Operation(
     operator=OperatorRole.MODERATOR,
     raises=(*_USER_RAISES, errors.ACCOUNT_IS_PROVISIONAL, errors.MUST_TRANSFER_OWNERSHIP),
     limit=WRITE_LIMIT,
+)
+
+EXPORT_USER = Operation(
+    "POST",
+    "/admin/users/{user_id}/export",
+    body=AdministrativeAction,
+    optional_body=True,
+    result=Harvest,
+    auth=Auth.USER,
+    operator=OperatorRole.OWNER,
+    raises=_USER_RAISES,
+    limit=WRITE_LIMIT,
+)
+
+LIST_EXPORTED_MESSAGES = Operation(
+    "GET",
+    "/admin/users/{user_id}/export/messages",
+    query=ListHarvestedMessages,
+    result=list[HarvestedMessage],
+    auth=Auth.USER,
+    operator=OperatorRole.OWNER,
+    raises=_USER_RAISES,
+    limit=READ_LIMIT,
 )
 
 RESTORE_USER = Operation(

@@ -72,6 +72,10 @@ def add_actions(add_action: AddAction) -> None:
         help="days in which the account can be restored (default: 30)",
     )
     restore_user_parser = add_action("restore-user", "cancel the deletion of an account")
+    export_user_parser = add_action(
+        "export-user", "print the stored data of a user as JSON, for example of a suspended one"
+    )
+    export_user_parser.add_argument("--reason", help="reason for the audit log")
 
     _add_guild_actions(add_action)
     _add_application_actions(add_action)
@@ -98,6 +102,7 @@ def add_actions(add_action: AddAction) -> None:
         end_sessions_parser,
         delete_user_parser,
         restore_user_parser,
+        export_user_parser,
         set_operator_parser,
         remove_operator_parser,
     ):

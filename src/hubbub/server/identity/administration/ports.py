@@ -1,6 +1,7 @@
-"""Ports of the administration slice: deletion of everything that a user wrote."""
+"""Ports of the administration slice: deletion and export of what a user wrote."""
 
 from hubbub.protocol.ids import UserId
+from hubbub.protocol.resources.harvests import HarvestedMessage, ListHarvestedMessages
 from hubbub.server.core.call import Call
 from hubbub.server.core.ports import multi_port, port
 
@@ -13,3 +14,8 @@ def delete_messages(call: Call, user_id: UserId) -> bool:
 @multi_port
 def delete_written(call: Call, user_id: UserId) -> bool:
     """Delete a batch of other content that a user wrote, whose messages are deleted. Return whether there may be more."""
+
+
+@port
+def list_messages(call: Call, user_id: UserId, query: ListHarvestedMessages) -> list[HarvestedMessage]:
+    """Return a page of a user's messages for a data export, by ascending ID."""

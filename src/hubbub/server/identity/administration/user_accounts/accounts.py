@@ -1,19 +1,31 @@
-"""Search, suspend, delete and restore accounts, and end their sessions."""
+"""Search, suspend, delete, restore and export accounts, and end their sessions."""
 
-from typing import Final
+from typing import Any, Final
 
-from hubbub.protocol import errors
-from hubbub.protocol.ids import UserId
+from hubbub.protocol import codec, errors
+from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.resources import administration as wire
+from hubbub.protocol.resources.accounts import Harvest
+from hubbub.protocol.resources.harvests import HarvestedMessage, ListHarvestedMessages
 from hubbub.server.core import jobs as job_queue
-from hubbub.server.core.call import Call
+from hubbub.server.core.call import Actor, Call
 from hubbub.server.identity import accounts, users
-from hubbub.server.identity.administration import audit, ports, rules, store
+from hubbub.server.identity.administration import audit, ports, rules, store, views
 from hubbub.server.identity.administration.signals import DeletionCanceled, DeletionScheduled, UserSuspended
 from hubbub.server.identity.administration.store import DeletionRow
 from hubbub.server.identity.users import UserRow
 
-__all__ = ["delete_written", "end_sessions", "restore", "schedule_deletion", "search", "suspend", "unsuspend"]
+__all__ = [
+    "delete_written",
+    "end_sessions",
+    "export",
+    "list_messages",
+    "restore",
+    "schedule_deletion",
+    "search",
+    "suspend",
+    "unsuspend",
+]
 """The interface for the command line and other slices."""
 
 DELETE_USER_JOB: Final = "administration.delete_user"
@@ -142,6 +154,28 @@ def delete_written(call: Call, user_id: UserId) -> bool:
 
     Threads are deleted after the messages, because a thread in which other users wrote stays."""
     return ports.delete_messages(call, user_id) or any(ports.delete_written(call, user_id))
+
+
+# Export
+
+
+def export(call: Call, user: UserRow, *, reason: str | None = None) -> Harvest:
+    """Return the stored data of a user, except messages, and record the export in the audit log."""
+    records: dict[str, Any] = {}
+    for sections in users.ports.export_data(call, user.id):
+        records |= sections
+    _log_action(call, "user.export", user, reason=reason)
+    return Harvest(
+        created_at=codec.timestamp(Snowflake(user.id).created_ms),
+        user=users.my_user(user, Actor(user_id=user.id, kind="user")),
+        sessions=views.sessions(call, user.id),
+        records=records,
+    )
+
+
+def list_messages(call: Call, user: UserRow, query: ListHarvestedMessages) -> list[HarvestedMessage]:
+    """Return a page of a user's messages for a data export, by ascending ID."""
+    return ports.list_messages(call, user.id, query)
 
 
 def _job_key(user_id: int) -> str:

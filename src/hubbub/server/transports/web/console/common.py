@@ -91,6 +91,7 @@ ACTIONS: Final = {
     "user.create": "created the account",
     "user.delete": "scheduled the deletion of",
     "user.deleted": "deleted the account",
+    "user.export": "exported the data of",
     "user.end_sessions": "ended the sessions of",
     "user.restore": "restored",
     "user.set_password": "set the password of",
