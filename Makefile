@@ -159,6 +159,7 @@ generate: venv ## write the JavaScript modules, types and the page of settings t
 	@$(RUN) -m tests.contract.chat_client_modules
 	@$(RUN) -m tools.control_client
 	@$(RUN) -m tools.settings_reference
+	@$(RUN) -m tools.personal_data
 
 translations: venv ## extract the texts of pages, mail and client, and update the translations (ARGS="--add fr" adds one)
 	@$(RUN) -m tools.translations $(ARGS)

@@ -38,6 +38,7 @@ REASON = {"reason": "test"}
     "get_storage",
     "search_users",
     "get_administered_user",
+    "list_exported_messages",
     "get_user_storage",
 )
 async def _read_as_operator(platform: Platform) -> ValidRequest:
@@ -75,6 +76,13 @@ async def _application(platform: Platform) -> ValidRequest:
 async def _disabled_application(platform: Platform) -> ValidRequest:
     request = await _application(platform)
     (await platform.operator.post(f"/admin/applications/{request.values['application_id']}/disable", json=REASON)).ok()
+    return ValidRequest(platform.operator, request.values, {})
+
+
+@recipe("restore_application")
+async def _deleted_application(platform: Platform) -> ValidRequest:
+    request = await _application(platform)
+    (await platform.operator.post(f"/admin/applications/{request.values['application_id']}/delete", json=REASON)).ok()
     return ValidRequest(platform.operator, request.values, {})
 
 
@@ -170,6 +178,11 @@ async def _suspended_user(platform: Platform) -> ValidRequest:
     body = REASON | {"ends_at": codec.timestamp(NOW_MS + 1000 * HOUR_MS)}
     (await platform.operator.post(f"/admin/users/{values['user_id']}/suspend", json=body)).ok()
     return ValidRequest(platform.operator, values, {})
+
+
+@recipe("export_user")
+async def _exported_user(platform: Platform) -> ValidRequest:
+    return ValidRequest(platform.operator, {"user_id": (await platform.world.user()).id}, {})
 
 
 @recipe("restore_user")

@@ -112,19 +112,48 @@ async def test_a_disabled_application_receives_no_interactions(world: World) -> 
     assert (await guild.owner.get(index_path)).ok()["application_commands"] == []
 
 
-async def test_an_application_is_deleted_immediately(world: World) -> None:
+@pytest.mark.parametrize("deletes_messages", [False, True])
+async def test_an_application_is_deleted_after_the_grace_period(world: World, deletes_messages: bool) -> None:
     ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
-    bot = await world.bot()
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    message = await guild.send_message(bot, "Buy now")
+    question = await guild.send_message(guild.owner, "Why?")
+    reaction_path = f"/channels/{guild.general}/messages/{question['id']}/reactions/👍/@me"
+    (await bot.put(reaction_path)).ok()
 
-    assert (await ann.post(f"/admin/applications/{bot.application_id}/delete", json={})).errors("reason")
-    response = await ann.post(f"/admin/applications/{bot.application_id}/delete", json={"reason": "Spam"})
-
-    assert response.status == 204
+    path = f"/admin/applications/{bot.application_id}"
+    assert (await ann.post(f"{path}/delete", json={})).errors("reason")
+    body = {"reason": "Spam", "grace_days": 7, "delete_messages": deletes_messages}
+    assert (await ann.post(f"{path}/delete", json=body)).ok()["deletion"]["reason"] == "Spam"
     assert (await bot.get("/users/@me")).status == 401
-    (await ann.get(f"/admin/applications/{bot.application_id}")).rejected(404, 10002)
+    (await ann.post(f"{path}/enable")).rejected(403, 0)
+    world.clock.advance(7 * 24 * 3_600_000)
+    await world.run_due_jobs()
+
+    (await ann.get(path)).rejected(404, 10002)
+    response = await guild.owner.get(f"/channels/{guild.general}/messages/{message['id']}")
+    assert response.status == (404 if deletes_messages else 200)
+    remaining_question = (await guild.owner.get(f"/channels/{guild.general}/messages/{question['id']}")).ok()
+    assert ("reactions" in remaining_question) is not deletes_messages
 
 
-@pytest.mark.parametrize("action", ["disable", "enable", "delete"])
+async def test_a_restored_application_is_enabled_unless_an_operator_disabled_it(world: World) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.MODERATOR)
+    bot, disabled_bot = await world.bot(), await world.bot()
+    await act_on_application(ann, disabled_bot, "disable", reason="Spam")
+    (await ann.post(f"/admin/applications/{bot.application_id}/restore")).rejected(403, 0)
+
+    for deleted_bot in (bot, disabled_bot):
+        (await ann.post(f"/admin/applications/{deleted_bot.application_id}/delete", json={"reason": "Spam"})).ok()
+        restored = (await ann.post(f"/admin/applications/{deleted_bot.application_id}/restore")).ok()
+        assert restored["deletion"] is None
+
+    assert (await bot.get("/users/@me")).status == 200
+    assert (await disabled_bot.get("/users/@me")).status == 401
+
+
+@pytest.mark.parametrize("action", ["disable", "enable", "delete", "restore"])
 async def test_auditors_cannot_change_applications(world: World, action: str) -> None:
     ann = await create_operator(world, "ann", OperatorRole.AUDITOR)
     bot = await world.bot()
@@ -148,8 +177,10 @@ async def test_commands_manage_applications(world: World) -> None:
     assert "Enabled Weather" in await run_admin_command(world, "enable-application", application_id)
     with pytest.raises(AdminError, match="is not disabled"):
         await run_admin_command(world, "enable-application", application_id)
-    assert (
-        await run_admin_command(world, "delete-application", application_id, "--reason", "Spam") == "Deleted Weather."
+    assert "restore-application" in await run_admin_command(
+        world, "delete-application", application_id, "--reason", "Spam", "--delete-messages"
     )
-    with pytest.raises(AdminError, match="there is no application"):
-        await run_admin_command(world, "show-application", application_id)
+    assert "deleted at: " in await run_admin_command(world, "show-application", application_id)
+    assert await run_admin_command(world, "restore-application", application_id) == "Restored Weather."
+    with pytest.raises(AdminError, match="is not being deleted"):
+        await run_admin_command(world, "restore-application", application_id)

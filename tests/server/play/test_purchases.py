@@ -475,9 +475,9 @@ async def test_subscriptions_end_when_the_account_is_deleted(paid_world: World, 
     await paid_world.clock.run_for(1000)
     await delete_account(mary)
 
-    (name, ended_entitlement), deleted_event = await received_events(sessions[0])
-    assert name == "ENTITLEMENT_UPDATE"
-    assert ended_entitlement["id"] == purchase["entitlement"]["id"]
+    (name, ended_entitlement), deleted_event, (last_name, deleted_entitlement) = await received_events(sessions[0])
+    assert (name, last_name) == ("ENTITLEMENT_UPDATE", "ENTITLEMENT_DELETE")
+    assert ended_entitlement["id"] == deleted_entitlement["id"] == purchase["entitlement"]["id"]
     assert parse_timestamp_ms(ended_entitlement["ends_at"][:19]) == paid_world.clock.now_ms() // 1000 * 1000
     assert deleted_event == ("SUBSCRIPTION_DELETE", purchase["subscription"])
     # The guild keeps its entitlement until the end of the paid period.

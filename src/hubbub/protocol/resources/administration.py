@@ -13,7 +13,8 @@ from hubbub.protocol import errors
 from hubbub.protocol.ids import Snowflake, Timestamp, UserId
 from hubbub.protocol.operation import Auth, Operation, RateLimit
 from hubbub.protocol.operator_roles import OperatorRole
-from hubbub.protocol.resources.accounts import AccountSession
+from hubbub.protocol.resources.accounts import AccountSession, Harvest
+from hubbub.protocol.resources.harvests import HarvestedMessage, ListHarvestedMessages
 
 PAGE_LIMIT_MAX: Final = 100
 """Maximum number of entries in a page of a list."""
@@ -26,7 +27,7 @@ SEARCH_TEXT_MAX: Final = 100
 """Maximum length of a search text, in characters."""
 GRACE_DAYS_DEFAULT: Final = 30
 GRACE_DAYS_MAX: Final = 90
-"""Maximum number of days between the deletion of an account or guild by an operator and its execution."""
+"""Maximum number of days between the deletion of an account, guild or application by an operator and its execution."""
 
 READ_LIMIT = RateLimit(60, 60.0)
 WRITE_LIMIT = RateLimit(30, 60.0)
@@ -124,14 +125,14 @@ class Suspension(Struct, kw_only=True):
 
 
 class ScheduledDeletion(Struct, kw_only=True):
-    """The scheduled deletion of an account or guild."""
+    """The scheduled deletion of an account, guild or application."""
 
     reason: str
     """Reason that the operator gave."""
     created_at: Timestamp
     """Time at which the deletion was scheduled."""
     due_at: Timestamp
-    """Time at which the account or guild is deleted, with its messages."""
+    """Time at which the account, guild or application is deleted."""
 
 
 class AdministeredUser(Struct, kw_only=True):
@@ -382,6 +383,29 @@ DELETE_USER = Operation(
     operator=OperatorRole.MODERATOR,
     raises=(*_USER_RAISES, errors.ACCOUNT_IS_PROVISIONAL, errors.MUST_TRANSFER_OWNERSHIP),
     limit=WRITE_LIMIT,
+)
+
+EXPORT_USER = Operation(
+    "POST",
+    "/admin/users/{user_id}/export",
+    body=AdministrativeAction,
+    optional_body=True,
+    result=Harvest,
+    auth=Auth.USER,
+    operator=OperatorRole.OWNER,
+    raises=_USER_RAISES,
+    limit=WRITE_LIMIT,
+)
+
+LIST_EXPORTED_MESSAGES = Operation(
+    "GET",
+    "/admin/users/{user_id}/export/messages",
+    query=ListHarvestedMessages,
+    result=list[HarvestedMessage],
+    auth=Auth.USER,
+    operator=OperatorRole.OWNER,
+    raises=_USER_RAISES,
+    limit=READ_LIMIT,
 )
 
 RESTORE_USER = Operation(

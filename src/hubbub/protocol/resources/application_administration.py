@@ -9,6 +9,8 @@ from hubbub.protocol.ids import ApplicationId, Snowflake, Timestamp, UserId
 from hubbub.protocol.operation import Auth, Operation
 from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.resources.administration import (
+    GRACE_DAYS_DEFAULT,
+    GRACE_DAYS_MAX,
     PAGE_LIMIT_DEFAULT,
     READ_LIMIT,
     SEARCH_TEXT_MAX,
@@ -16,6 +18,7 @@ from hubbub.protocol.resources.administration import (
     AdministrativeAction,
     PageLimit,
     Reason,
+    ScheduledDeletion,
 )
 
 
@@ -47,6 +50,8 @@ class AdministeredApplication(Struct, kw_only=True):
     """Time at which the application was created."""
     disabled: DisabledState | None
     """Reason why the application is disabled, with the time; null if it is enabled."""
+    deletion: ScheduledDeletion | None = None
+    """Scheduled deletion of the application, which is disabled until then; null if none is scheduled."""
 
 
 class AdministeredApplicationDetails(AdministeredApplication, kw_only=True):
@@ -80,10 +85,21 @@ class SearchApplications(Struct, kw_only=True):
 
 
 class DisableApplication(Struct, kw_only=True):
-    """Request body for disabling or deleting an application."""
+    """Request body for disabling an application."""
 
     reason: Reason
     """Reason for the audit log."""
+
+
+class AdministrativeApplicationDeletion(Struct, kw_only=True):
+    """Request body for deleting an application."""
+
+    reason: Reason
+    """Reason for the audit log."""
+    grace_days: Annotated[int, Meta(ge=0, le=GRACE_DAYS_MAX)] = GRACE_DAYS_DEFAULT
+    """Number of days in which the application can be restored, 0 to 90."""
+    delete_messages: bool = False
+    """Whether the messages of the bot, and everything else that it wrote, are deleted, too."""
 
 
 _RAISES: Final = (errors.FORBIDDEN, errors.TWO_FACTOR_REQUIRED)
@@ -136,7 +152,20 @@ ENABLE_APPLICATION = Operation(
 ADMINISTRATIVELY_DELETE_APPLICATION = Operation(
     "POST",
     "/admin/applications/{application_id}/delete",
-    body=DisableApplication,
+    body=AdministrativeApplicationDeletion,
+    result=AdministeredApplication,
+    auth=Auth.USER,
+    operator=OperatorRole.MODERATOR,
+    raises=_APPLICATION_RAISES,
+    limit=WRITE_LIMIT,
+)
+
+RESTORE_APPLICATION = Operation(
+    "POST",
+    "/admin/applications/{application_id}/restore",
+    body=AdministrativeAction,
+    optional_body=True,
+    result=AdministeredApplication,
     auth=Auth.USER,
     operator=OperatorRole.MODERATOR,
     raises=_APPLICATION_RAISES,

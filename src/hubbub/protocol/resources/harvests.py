@@ -6,6 +6,11 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol.ids import ChannelId, GuildId, MessageId, Timestamp
 from hubbub.protocol.operation import Auth, Operation, RateLimit
+from hubbub.protocol.resources.components import Component
+from hubbub.protocol.resources.embeds import Embed
+from hubbub.protocol.resources.messages import MessageReference
+from hubbub.protocol.resources.polls import Poll
+from hubbub.protocol.resources.stickers import StickerItem
 
 HARVEST_PAGE_MAX: Final = 500
 """Maximum number of messages on a page."""
@@ -41,6 +46,18 @@ class HarvestedMessage(Struct, kw_only=True):
     """Text of the message."""
     attachments: list[HarvestedFile]
     """Files attached to the message."""
+    type: int
+    """Value of `MessageType`."""
+    embeds: list[Embed]
+    """Embeds of the message."""
+    components: list[Component]
+    """Components of the message."""
+    sticker_items: list[StickerItem]
+    """Stickers of the message."""
+    poll: Poll | None
+    """Poll of the message without its votes; null if it has none."""
+    message_reference: MessageReference | None
+    """Message that this message replies to or forwards; null if there is none."""
 
 
 class ListHarvestedMessages(Struct, kw_only=True):

@@ -5,6 +5,7 @@ import argparse
 from hubbub.protocol import codec
 from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.resources import administration as wire
+from hubbub.protocol.resources.harvests import HARVEST_PAGE_MAX, ListHarvestedMessages
 from hubbub.server.commands.admin_actions import (
     AdminError,
     action,
@@ -109,6 +110,21 @@ def restore_user(call: Call, arguments: argparse.Namespace) -> list[str]:
     if not administration.accounts.restore(call, row):
         raise AdminError(f"{row.username} is not being deleted")
     return [f"Restored {row.username}."]
+
+
+@action("export-user")
+def export_user(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Print the stored data of a user as one JSON document, with a line for each message."""
+    row = require_user(call, arguments.username)
+    account = codec.encode(administration.accounts.export(call, row, reason=arguments.reason)).decode()
+    lines: list[str] = []
+    query = ListHarvestedMessages(limit=HARVEST_PAGE_MAX)
+    while page := administration.accounts.list_messages(call, row, query):
+        lines += [codec.encode(message).decode() + "," for message in page]
+        query = ListHarvestedMessages(after=page[-1].id, limit=HARVEST_PAGE_MAX)
+    if lines:
+        lines[-1] = lines[-1].removesuffix(",")
+    return [account.removesuffix("}") + ',"messages":[', *lines, "]}"]
 
 
 # Queues

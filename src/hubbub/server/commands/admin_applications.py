@@ -1,10 +1,17 @@
-"""Actions of `hubbub admin` that search, show, disable, enable and delete applications."""
+"""Actions of `hubbub admin` that search, show, disable, enable, delete and restore applications."""
 
 import argparse
 
+from hubbub.protocol import codec
 from hubbub.protocol.resources import application_administration as wire
 from hubbub.protocol.resources.administration import PAGE_LIMIT_MAX
-from hubbub.server.commands.admin_actions import AdminError, action, describe_found, require_application
+from hubbub.server.commands.admin_actions import (
+    AdminError,
+    action,
+    describe_found,
+    require_application,
+    require_grace_days,
+)
 from hubbub.server.core.call import Call
 from hubbub.server.identity import application_administration
 
@@ -34,6 +41,8 @@ def show_application(call: Call, arguments: argparse.Namespace) -> list[str]:
     ]
     if application.disabled is not None:
         lines.append(f"disabled: {application.disabled.reason}")
+    if application.deletion is not None:
+        lines.append(f"deleted at: {application.deletion.due_at}")
     return lines
 
 
@@ -56,7 +65,25 @@ def enable_application(call: Call, arguments: argparse.Namespace) -> list[str]:
 
 @action("delete-application")
 def delete_application(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Delete an application immediately."""
+    """Disable an application and schedule its deletion."""
     row = require_application(call, arguments.application_id)
-    application_administration.delete(call, row, reason=arguments.reason)
-    return [f"Deleted {row.name}."]
+    deletion = application_administration.schedule_deletion(
+        call,
+        row,
+        reason=arguments.reason,
+        grace_days=require_grace_days(arguments),
+        deletes_messages=arguments.delete_messages,
+    )
+    return [
+        f"{row.name} is disabled and is deleted at {codec.timestamp(deletion.due_ms)}.",
+        f"Until then, hubbub admin restore-application {int(row.id)} cancels the deletion.",
+    ]
+
+
+@action("restore-application")
+def restore_application(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Cancel the deletion of an application."""
+    row = require_application(call, arguments.application_id)
+    if not application_administration.restore(call, row, reason=arguments.reason):
+        raise AdminError(f"{row.name} is not being deleted")
+    return [f"Restored {row.name}."]

@@ -72,6 +72,10 @@ def add_actions(add_action: AddAction) -> None:
         help="days in which the account can be restored (default: 30)",
     )
     restore_user_parser = add_action("restore-user", "cancel the deletion of an account")
+    export_user_parser = add_action(
+        "export-user", "print the stored data of a user as JSON, for example of a suspended one"
+    )
+    export_user_parser.add_argument("--reason", help="reason for the audit log")
 
     _add_guild_actions(add_action)
     _add_application_actions(add_action)
@@ -98,6 +102,7 @@ def add_actions(add_action: AddAction) -> None:
         end_sessions_parser,
         delete_user_parser,
         restore_user_parser,
+        export_user_parser,
         set_operator_parser,
         remove_operator_parser,
     ):
@@ -196,17 +201,30 @@ def _add_application_actions(add_action: AddAction) -> None:
     show_application_parser = add_action("show-application", "show the owner and the use of an application")
     disable_application_parser = add_action("disable-application", "refuse all tokens of an application")
     enable_application_parser = add_action("enable-application", "accept the tokens of a disabled application again")
-    delete_application_parser = add_action("delete-application", "delete an application immediately")
+    delete_application_parser = add_action("delete-application", "delete an application after a grace period")
+    restore_application_parser = add_action("restore-application", "cancel the deletion of an application")
     for parser in (
         show_application_parser,
         disable_application_parser,
         enable_application_parser,
         delete_application_parser,
+        restore_application_parser,
     ):
         parser.add_argument("application_id", metavar="APPLICATION_ID")
     for parser in (disable_application_parser, delete_application_parser):
         parser.add_argument("--reason", required=True, help="reason for the audit log")
-    enable_application_parser.add_argument("--reason", help="reason for the audit log")
+    for parser in (enable_application_parser, restore_application_parser):
+        parser.add_argument("--reason", help="reason for the audit log")
+    delete_application_parser.add_argument(
+        "--grace-days",
+        type=int,
+        default=30,
+        metavar="DAYS",
+        help="days in which the application can be restored (default: 30)",
+    )
+    delete_application_parser.add_argument(
+        "--delete-messages", action="store_true", help="also delete everything that the bot wrote"
+    )
 
 
 def _add_feature_actions(add_action: AddAction) -> None:

@@ -7,6 +7,7 @@ action, so the operation counts it in its own transaction: rejected and failed a
 from hubbub.protocol import errors
 from hubbub.protocol.operation import RateLimit
 from hubbub.server.core.call import Call
+from hubbub.server.core.store import Tx
 
 
 def consume_quota(call: Call, kind: str, owner_id: int, limit: RateLimit, *, user_id: int = 0) -> None:
@@ -39,3 +40,9 @@ def consume_quota(call: Call, kind: str, owner_id: int, limit: RateLimit, *, use
         slot,
         call.now_ms,
     )
+
+
+def delete_quotas(tx: Tx, user_id: int) -> None:
+    """Delete the counted actions of a deleted user."""
+    tx.run("DELETE FROM quotas WHERE owner_id = ?", user_id)
+    tx.run("DELETE FROM quotas WHERE user_id = ?", user_id)

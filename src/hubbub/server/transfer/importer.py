@@ -334,7 +334,7 @@ class Importer:
         )
 
     def _notify_messages(self, call: Call, rows_by_table: dict[str, tuple[ArchiveTable, list[list[Any]]]]) -> None:
-        """Notify the slices that store rows for messages with mentions, polls or files."""
+        """Notify the slices that store rows for messages with mentions, reactions, polls or files."""
         if "messages" not in rows_by_table:
             return
         table, table_rows = rows_by_table["messages"]
@@ -343,6 +343,7 @@ class Importer:
             for row in table_rows
             if row[_MENTIONS_INDEX] is not None
             or row[_ATTACHMENTS_INDEX] is not None
+            or row[_REACTED_INDEX]
             or (row[_EXTRA_INDEX] is not None and '"poll":' in row[_EXTRA_INDEX])
         ]
         if message_rows:
@@ -443,6 +444,7 @@ _MESSAGE_CHANNEL_INDEX: Final = list(CODECS["messages"].table.columns).index("ch
 _MENTIONS_INDEX: Final = list(CODECS["messages"].table.columns).index("mentions")
 _ATTACHMENTS_INDEX: Final = list(CODECS["messages"].table.columns).index("attachments")
 _EXTRA_INDEX: Final = list(CODECS["messages"].table.columns).index("extra")
+_REACTED_INDEX: Final = list(CODECS["messages"].table.columns).index("reacted")
 
 
 def _column_value(record: Record, column: str) -> Any:

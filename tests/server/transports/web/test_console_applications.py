@@ -33,7 +33,7 @@ async def test_a_moderator_disables_and_enables_an_application(world: World) -> 
     (await bot.get("/users/@me")).ok()
 
 
-async def test_an_application_is_deleted_after_a_confirmation(world: World) -> None:
+async def test_an_application_is_deleted_after_a_confirmation_and_restored(world: World) -> None:
     browser, _ = await open_browser(world)
     bot = await world.bot()
 
@@ -42,8 +42,10 @@ async def test_an_application_is_deleted_after_a_confirmation(world: World) -> N
     assert "Type the name of the application exactly as shown." in page.text
     page = await browser.submit(page, "Delete application", deletion_reason="Spam", confirm=bot.name)
 
-    assert "Application deleted." in page.text
-    assert (await browser.open(f"/admin/applications/{bot.application_id}")).status == 404
+    assert "The application is being deleted." in page.text
+    page = await browser.submit(page, "Restore application")
+    assert "Application restored." in page.text
+    (await bot.get("/users/@me")).ok()
 
 
 async def test_auditors_see_no_actions_on_applications(world: World) -> None:

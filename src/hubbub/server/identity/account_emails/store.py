@@ -3,10 +3,21 @@
 from typing import Final, Literal, NamedTuple
 
 from hubbub.protocol.ids import UserId
+from hubbub.server.core.personal_data import SECRET, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx
 
 TABLES: Final = ("email_changes", "email_limits", "email_tokens", "known_clients")
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(
+        column="email_changes.user_id",
+        erasure=Erasure.DELETED,
+        omission="The new address belongs to the account when it is confirmed.",
+    ),
+    PersonalColumn(column="email_tokens.user_id", erasure=Erasure.DELETED, omission=SECRET),
+    PersonalColumn(column="known_clients.user_id", erasure=Erasure.DELETED, omission=SECRET),
+)
+"""Columns of these tables that contain IDs of users."""
 
 KNOWN_CLIENTS_MAX: Final = 50
 """Maximum number of known clients per user; the clients that were not used for the longest time are deleted."""

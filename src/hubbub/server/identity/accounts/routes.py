@@ -361,7 +361,7 @@ async def delete_account(operation: AsyncOperation, body: wire.DeleteAccount) ->
     await operation.write(delete)
 
 
-@handles(wire.HARVEST)
+@handles(wire.HARVEST, long=True)
 def harvest(call: Call) -> wire.Harvest:
     """Get the stored data of the current user, except their messages."""
     row = _require_own_user(call)

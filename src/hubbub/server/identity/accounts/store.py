@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import accounts as wire
+from hubbub.server.core.personal_data import SECRET, TECHNICAL, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx
 
 TABLES: Final = (
@@ -18,6 +19,20 @@ TABLES: Final = (
     "sessionless_confirmations",
 )
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(
+        column="account_bans.user_id",
+        erasure=Erasure.DELETED,
+        omission="The section of decisions about the account contains the suspension.",
+    ),
+    PersonalColumn(column="accounts.user_id", erasure=Erasure.DELETED, omission=SECRET),
+    PersonalColumn(column="authenticators.user_id", erasure=Erasure.DELETED, omission=SECRET),
+    PersonalColumn(column="backup_codes.user_id", erasure=Erasure.DELETED, omission=SECRET),
+    PersonalColumn(column="mfa_tickets.user_id", erasure=Erasure.DELETED, omission=SECRET),
+    PersonalColumn(column="sessionless_confirmations.user_id", erasure=Erasure.DELETED, omission=TECHNICAL),
+    PersonalColumn(column="sign_ins.user_id", erasure=Erasure.DELETED, export="sessions"),
+)
+"""Columns of these tables that contain IDs of users."""
 READS: Final = {
     "tokens": "sign-ins are listed with the creation time of their tokens",
     "users": "login by name or email, joined with the account",
@@ -179,7 +194,15 @@ def delete_ban(tx: Tx, user_id: int) -> None:
 
 
 def delete_credentials(tx: Tx, user_id: int) -> None:
-    for table in ("accounts", "sign_ins", "authenticators", "backup_codes", "mfa_tickets", "sessionless_confirmations"):
+    for table in (
+        "account_bans",
+        "accounts",
+        "sign_ins",
+        "authenticators",
+        "backup_codes",
+        "mfa_tickets",
+        "sessionless_confirmations",
+    ):
         tx.run(f"DELETE FROM {table} WHERE user_id = ?", user_id)
 
 

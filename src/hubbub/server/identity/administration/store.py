@@ -2,10 +2,37 @@
 
 from typing import Any, Final, NamedTuple
 
+from hubbub.server.core.personal_data import OPERATOR_RECORD, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("operator_audit", "operators", "scheduled_deletions")
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(
+        column="operator_audit.operator_id",
+        erasure=Erasure.KEPT,
+        reason="Kept until `retention.audit_days`.",
+        omission=OPERATOR_RECORD,
+    ),
+    PersonalColumn(
+        column="operator_audit.target_id",
+        erasure=Erasure.KEPT,
+        reason="Kept until `retention.audit_days`.",
+        omission=OPERATOR_RECORD,
+    ),
+    PersonalColumn(
+        column="operators.granted_by", erasure=Erasure.KEPT, reason=OPERATOR_RECORD, omission=OPERATOR_RECORD
+    ),
+    PersonalColumn(column="operators.user_id", erasure=Erasure.DELETED, omission=OPERATOR_RECORD),
+    PersonalColumn(
+        column="scheduled_deletions.operator_id",
+        erasure=Erasure.KEPT,
+        reason="Deleted with the other account.",
+        omission=OPERATOR_RECORD,
+    ),
+    PersonalColumn(column="scheduled_deletions.user_id", erasure=Erasure.DELETED, omission=OPERATOR_RECORD),
+)
+"""Columns of these tables that contain IDs of users."""
 
 
 class OperatorRow(NamedTuple):

@@ -2,10 +2,18 @@
 
 from typing import Final, NamedTuple
 
+from hubbub.server.core.personal_data import OPERATOR_RECORD, TECHNICAL, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("announcement_dismissals", "announcements")
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="announcement_dismissals.user_id", erasure=Erasure.DELETED, omission=TECHNICAL),
+    PersonalColumn(
+        column="announcements.operator_id", erasure=Erasure.KEPT, reason=OPERATOR_RECORD, omission=OPERATOR_RECORD
+    ),
+)
+"""Columns of these tables that contain IDs of users."""
 
 
 class AnnouncementRow(NamedTuple):

@@ -57,13 +57,33 @@ def enable_application(
 
 @handles(wire.ADMINISTRATIVELY_DELETE_APPLICATION)
 def administratively_delete_application(
-    call: Call, application_id: ApplicationId, body: wire.DisableApplication
-) -> None:
-    """Delete an application immediately.
+    call: Call, application_id: ApplicationId, body: wire.AdministrativeApplicationDeletion
+) -> wire.AdministeredApplication:
+    """Delete an application after a grace period.
 
-    Messages of the bot are kept.
+    The application is disabled immediately. Messages of the bot are kept unless `delete_messages` is true.
     """
-    actions.delete(call, _require_application(call, application_id), reason=body.reason)
+    actions.schedule_deletion(
+        call,
+        _require_application(call, application_id),
+        reason=body.reason,
+        grace_days=body.grace_days,
+        deletes_messages=body.delete_messages,
+    )
+    return views.application(call, _require_application(call, application_id))
+
+
+@handles(wire.RESTORE_APPLICATION)
+def restore_application(
+    call: Call, application_id: ApplicationId, body: AdministrativeAction
+) -> wire.AdministeredApplication:
+    """Cancel the deletion of an application.
+
+    An application that the deletion disabled is enabled.
+    """
+    if not actions.restore(call, _require_application(call, application_id), reason=body.reason):
+        raise errors.FORBIDDEN(message="No deletion of this application can be canceled.")
+    return views.application(call, _require_application(call, application_id))
 
 
 def _require_application(call: Call, application_id: ApplicationId) -> ApplicationRow:

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from hubbub.protocol import codec
 from hubbub.protocol.ids import ApplicationId, Snowflake, UserId
 from hubbub.protocol.resources import application_administration as wire
+from hubbub.protocol.resources.administration import ScheduledDeletion
 from hubbub.server.core import auth
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications, users
-from hubbub.server.identity.application_administration import ports
+from hubbub.server.identity.application_administration import ports, store
 from hubbub.server.identity.applications import ApplicationRow
 
 
@@ -40,6 +41,8 @@ def application_details(call: Call, row: ApplicationRow) -> wire.AdministeredApp
 
 def _application(call: Call, row: ApplicationRow, owner: users.UserRow | None) -> wire.AdministeredApplication:
     disabled_row = applications.administration.find_disabled(call.tx, row.id) if row.disabled else None
+    # A scheduled deletion disables its application.
+    deletion = store.find(call.tx, row.id) if row.disabled else None
     return wire.AdministeredApplication(
         id=ApplicationId(row.id),
         name=row.name,
@@ -51,4 +54,11 @@ def _application(call: Call, row: ApplicationRow, owner: users.UserRow | None) -
         disabled=None
         if disabled_row is None
         else wire.DisabledState(reason=disabled_row.reason, created_at=codec.timestamp(disabled_row.created_ms)),
+        deletion=None
+        if deletion is None
+        else ScheduledDeletion(
+            reason=deletion.reason,
+            created_at=codec.timestamp(deletion.created_ms),
+            due_at=codec.timestamp(deletion.due_ms),
+        ),
     )

@@ -106,8 +106,18 @@ def reset_client_secret(call: Call, row: ApplicationRow) -> str:
 def delete(call: Call, row: ApplicationRow) -> None:
     """Delete an application and revoke its bot's tokens. Messages of the bot are kept.
 
-    Listeners of `ApplicationDeleting` delete the rows of other slices that belong to the application. Raise a form error
-    for a publisher that has games, or an error of `ports.check_deletion`."""
+    Listeners of `ApplicationDeleting` delete the rows of other slices that belong to the application. Raise an error of
+    `require_deletable`."""
+    require_deletable(call, row)
+    call.notify(ApplicationDeleting(row))
+    keys.delete(call.tx, row.id)
+    if row.bot_id is not None:
+        auth.revoke(call.tx, row.bot_id)
+    store.delete(call.tx, row.id)
+
+
+def require_deletable(call: Call, row: ApplicationRow) -> None:
+    """Raise a form error for a publisher that has games, or an error of `ports.check_deletion`."""
     if len(store.list_family_ids(call.tx, row.id)) > 1 and row.parent_id is None:
         raise errors.invalid(
             "application_id",
@@ -115,11 +125,6 @@ def delete(call: Call, row: ApplicationRow) -> None:
             "This application is the publisher of other applications. Remove them first.",
         )
     ports.check_deletion(call, row.id)
-    call.notify(ApplicationDeleting(row))
-    keys.delete(call.tx, row.id)
-    if row.bot_id is not None:
-        auth.revoke(call.tx, row.bot_id)
-    store.delete(call.tx, row.id)
 
 
 def disable(call: Call, row: ApplicationRow, disabled_row: DisabledRow) -> None:

@@ -7,10 +7,26 @@ from hubbub.protocol.enums import ApplicationIntegrationType, TeamMembershipStat
 from hubbub.protocol.ids import WIDE_MAX, ApplicationId, TeamId, UserId
 from hubbub.server.core.auth import TokenApplication
 from hubbub.server.core.batches import batches
+from hubbub.server.core.personal_data import OPERATOR_RECORD, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("applications", "disabled_applications")
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(
+        column="applications.owner_id",
+        erasure=Erasure.REJECTED,
+        reason="The owner must transfer or delete the application first.",
+        export="applications",
+    ),
+    PersonalColumn(
+        column="disabled_applications.operator_id",
+        erasure=Erasure.KEPT,
+        reason=OPERATOR_RECORD,
+        omission=OPERATOR_RECORD,
+    ),
+)
+"""Columns of these tables that contain IDs of users."""
 READS: Final = {
     "authorizations": "number of users who authorized the application",
     "installations": "number of users who installed the application",

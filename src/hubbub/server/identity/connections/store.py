@@ -2,10 +2,13 @@
 
 from typing import Final, NamedTuple
 
+from hubbub.server.core.personal_data import Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("connections",)
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (PersonalColumn(column="connections.user_id", erasure=Erasure.DELETED, export="connections"),)
+"""Columns of these tables that contain IDs of users."""
 
 
 SCHEME_NEW: Final = "new"

@@ -2,10 +2,17 @@
 
 from typing import Final, NamedTuple
 
+from hubbub.server.core.personal_data import OPERATOR_RECORD, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("feature_switches",)
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(
+        column="feature_switches.operator_id", erasure=Erasure.KEPT, reason=OPERATOR_RECORD, omission=OPERATOR_RECORD
+    ),
+)
+"""Columns of these tables that contain IDs of users."""
 
 
 class SwitchRow(NamedTuple):

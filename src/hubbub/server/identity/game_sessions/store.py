@@ -4,10 +4,15 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from hubbub.server.core.batches import batches
+from hubbub.server.core.personal_data import SESSION, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("game_sessions",)
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="game_sessions.user_id", erasure=Erasure.EXPIRES, reason=SESSION, omission=SESSION),
+)
+"""Columns of these tables that contain IDs of users."""
 
 
 class OAuth2SessionRow(NamedTuple):

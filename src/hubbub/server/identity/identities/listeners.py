@@ -39,8 +39,9 @@ def on_application_deauthorized(call: Call, signal: ApplicationDeauthorized) -> 
 
 
 def on_user_deleted(call: Call, signal: UserDeleted) -> None:
-    """Remove the identities of a deleted user."""
+    """Remove the identities and the merge records of a deleted user."""
     actions.remove_identities(call, signal.user_id)
+    store.delete_merges(call.tx, signal.user_id)
 
 
 def export_data(call: Call, user_id: UserId) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.batches import batches
+from hubbub.server.core.personal_data import TECHNICAL, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = (
@@ -13,6 +14,19 @@ TABLES: Final = (
     "provisional_accounts",
 )
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="external_identities.user_id", erasure=Erasure.DELETED, export="identities"),
+    PersonalColumn(column="merge_operations.source_user_id", erasure=Erasure.DELETED, omission=TECHNICAL),
+    PersonalColumn(column="merge_operations.user_id", erasure=Erasure.DELETED, omission=TECHNICAL),
+    PersonalColumn(
+        column="provisional_accounts.restricted_by",
+        erasure=Erasure.KEPT,
+        reason="Restricts another account.",
+        omission=TECHNICAL,
+    ),
+    PersonalColumn(column="provisional_accounts.user_id", erasure=Erasure.DELETED, omission=TECHNICAL),
+)
+"""Columns of these tables that contain IDs of users."""
 READS: Final = {
     "tokens": "users whose tokens end when an application joins a publisher",
 }
@@ -180,6 +194,12 @@ def insert_merge(tx: Tx, row: MergeRow) -> None:
         "INSERT INTO merge_operations (id, family_id, user_id, source_user_id, created_ms) VALUES (?, ?, ?, ?, ?)",
         *row,
     )
+
+
+def delete_merges(tx: Tx, user_id: int) -> None:
+    """Delete the records of the merges in which a user took part."""
+    tx.run("DELETE FROM merge_operations WHERE user_id = ?", user_id)
+    tx.run("DELETE FROM merge_operations WHERE source_user_id = ?", user_id)
 
 
 def list_merge_times(tx: Tx, user_id: int, since_ms: int) -> list[int]:

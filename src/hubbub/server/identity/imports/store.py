@@ -4,10 +4,28 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from hubbub.server.core.batches import batches
+from hubbub.server.core.personal_data import GUILD_RECORD, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("import_ids", "imports", "placeholder_messages", "placeholders")
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="imports.owner_id", erasure=Erasure.KEPT, reason=GUILD_RECORD, omission=GUILD_RECORD),
+    PersonalColumn(
+        column="placeholder_messages.user_id",
+        erasure=Erasure.KEPT,
+        reason="A placeholder account of an import.",
+        omission="A placeholder account has no login.",
+    ),
+    PersonalColumn(column="placeholders.claimed_by", erasure=Erasure.KEPT, reason=GUILD_RECORD, omission=GUILD_RECORD),
+    PersonalColumn(
+        column="placeholders.user_id",
+        erasure=Erasure.KEPT,
+        reason="A placeholder account of an import.",
+        omission="A placeholder account has no login.",
+    ),
+)
+"""Columns of these tables that contain IDs of users."""
 
 
 class ImportRow(NamedTuple):

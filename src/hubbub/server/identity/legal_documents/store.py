@@ -2,10 +2,15 @@
 
 from typing import Final, NamedTuple
 
+from hubbub.server.core.personal_data import Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("legal_acceptances", "legal_documents")
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="legal_acceptances.user_id", erasure=Erasure.DELETED, export="accepted_documents"),
+)
+"""Columns of these tables that contain IDs of users."""
 
 
 class DocumentRow(NamedTuple):

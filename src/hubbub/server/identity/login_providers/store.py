@@ -3,10 +3,16 @@
 from typing import Final, NamedTuple
 
 from hubbub.protocol.ids import Snowflake, UserId
+from hubbub.server.core.personal_data import SECRET, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("login_attempts", "login_identities", "login_registrations")
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="login_attempts.user_id", erasure=Erasure.DELETED, omission=SECRET),
+    PersonalColumn(column="login_identities.user_id", erasure=Erasure.DELETED, export="login_identities"),
+)
+"""Columns of these tables that contain IDs of users."""
 
 
 class LoginIdentityRow(NamedTuple):

@@ -2,10 +2,27 @@
 
 from typing import Any, Final, NamedTuple
 
+from hubbub.server.core.personal_data import OPERATOR_RECORD, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("moderation_decisions",)
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(
+        column="moderation_decisions.appeal_operator_id",
+        erasure=Erasure.KEPT,
+        reason=OPERATOR_RECORD,
+        omission=OPERATOR_RECORD,
+    ),
+    PersonalColumn(
+        column="moderation_decisions.operator_id",
+        erasure=Erasure.KEPT,
+        reason=OPERATOR_RECORD,
+        omission=OPERATOR_RECORD,
+    ),
+    PersonalColumn(column="moderation_decisions.user_id", erasure=Erasure.DELETED, export="moderation_decisions"),
+)
+"""Columns of these tables that contain IDs of users."""
 
 
 class DecisionRow(NamedTuple):

@@ -351,8 +351,9 @@ def deauthorize_all_users(call: Call, application_id: int) -> None:
 
 
 def on_user_deleted(call: Call, signal: UserDeleted) -> None:
-    """Delete the authorizations, codes and refresh tokens of a deleted user."""
+    """Delete the authorizations, codes, refresh tokens and installations of a deleted user."""
     store.delete_user_grants(call.tx, signal.user_id)
+    installations.delete_installations(call.tx, signal.user_id)
 
 
 def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:

@@ -9,6 +9,7 @@ from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.resources import oauth2 as wire
 from hubbub.server.core.auth import hash_token
 from hubbub.server.core.batches import batches
+from hubbub.server.core.personal_data import SECRET, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = (
@@ -20,6 +21,13 @@ TABLES: Final = (
     "signing_keys",
 )
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="authorization_codes.user_id", erasure=Erasure.DELETED, omission=SECRET),
+    PersonalColumn(column="authorizations.user_id", erasure=Erasure.DELETED, export="authorizations"),
+    PersonalColumn(column="device_codes.user_id", erasure=Erasure.DELETED, omission=SECRET),
+    PersonalColumn(column="refresh_tokens.user_id", erasure=Erasure.DELETED, omission=SECRET),
+)
+"""Columns of these tables that contain IDs of users."""
 READS: Final = {
     "tokens": "grants are joined with their access tokens",
 }

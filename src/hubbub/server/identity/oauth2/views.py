@@ -3,7 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -18,12 +18,17 @@ from hubbub.protocol.resources.users import User
 from hubbub.protocol.scopes import SCOPES
 from hubbub.server.core.call import Call
 from hubbub.server.core.config import Config
+from hubbub.server.core.personal_data import export_row
 from hubbub.server.core.store import Tx
 from hubbub.server.identity import applications, users
 from hubbub.server.identity.applications import ApplicationRow
 from hubbub.server.identity.oauth2 import store
+from hubbub.server.identity.oauth2.installations.store import list_by_installer, list_installations
 from hubbub.server.identity.oauth2.store import AuthorizationRow
 from hubbub.server.identity.users import UserRow
+
+EXPORTED_INSTALLATIONS_MAX: Final = 10_000
+"""Maximum number of installations in guilds in a data export."""
 
 
 def public_applications(
@@ -104,7 +109,12 @@ def export_data(call: Call, user_id: int) -> dict[str, Any]:
         }
         for row in rows
     ]
-    return {"authorizations": authorization_records}
+    installation_rows = list_installations(call.tx, user_id)
+    installation_rows += list_by_installer(call.tx, user_id, EXPORTED_INSTALLATIONS_MAX)
+    return {
+        "authorizations": authorization_records,
+        "installations": [export_row(row, "user_id") for row in installation_rows],
+    }
 
 
 def granted_scopes(scopes: frozenset[str]) -> list[str]:

@@ -3,10 +3,16 @@
 from typing import Final, NamedTuple
 
 from hubbub.protocol.ids import Snowflake, UserId
+from hubbub.server.core.personal_data import SECRET, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("passkey_challenges", "passkeys")
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="passkey_challenges.user_id", erasure=Erasure.DELETED, omission=SECRET),
+    PersonalColumn(column="passkeys.user_id", erasure=Erasure.DELETED, export="passkeys"),
+)
+"""Columns of these tables that contain IDs of users."""
 
 
 class PasskeyRow(NamedTuple):

@@ -3,10 +3,20 @@
 from typing import Final, NamedTuple
 
 from hubbub.protocol.ids import Snowflake, UserId
+from hubbub.server.core.personal_data import Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("registration_invites", "registration_requests")
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="registration_invites.creator_id", erasure=Erasure.DELETED, export="registration_invites"),
+    PersonalColumn(
+        column="registration_requests.user_id",
+        erasure=Erasure.DELETED,
+        omission="The account cannot be used before operators decide about the request.",
+    ),
+)
+"""Columns of these tables that contain IDs of users."""
 
 
 class RegistrationInviteRow(NamedTuple):

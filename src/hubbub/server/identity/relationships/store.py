@@ -5,10 +5,16 @@ from typing import Final, NamedTuple
 
 from hubbub.protocol.enums import RelationshipType
 from hubbub.server.core.batches import batches
+from hubbub.server.core.personal_data import OTHER_USER, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("relationships",)
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="relationships.other_id", erasure=Erasure.DELETED, omission=OTHER_USER),
+    PersonalColumn(column="relationships.user_id", erasure=Erasure.DELETED, export="relationships"),
+)
+"""Columns of these tables that contain IDs of users."""
 PLATFORM: Final = 0
 """Family ID of relationships that do not belong to a game."""
 

@@ -6,10 +6,13 @@ from typing import Final
 from hubbub.protocol import codec
 from hubbub.protocol.enums import InGameMessages
 from hubbub.protocol.resources.user_settings import FriendSources, UserSettings
+from hubbub.server.core.personal_data import Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("user_settings",)
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (PersonalColumn(column="user_settings.user_id", erasure=Erasure.DELETED, export="settings"),)
+"""Columns of these tables that contain IDs of users."""
 ALL_FRIEND_SOURCES: Final = FriendSources(all=True, mutual_friends=True, mutual_guilds=True)
 """Default of the setting: friend requests of all users are accepted."""
 

@@ -4,7 +4,7 @@ from hubbub.protocol import codec
 from hubbub.protocol.enums import PremiumType
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import users as wire
-from hubbub.server.core import auth
+from hubbub.server.core import auth, quotas
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.core.event_dispatch import UserAudience
 from hubbub.server.identity.users import store, views
@@ -62,5 +62,6 @@ def set_primary_guild(call: Call, row: UserRow, primary_guild: wire.PrimaryGuild
 def delete(call: Call, user_id: int) -> None:
     """Delete a user: first the tokens, then the data of other slices by `UserDeleted`, then the row."""
     auth.revoke(call.tx, user_id)
+    quotas.delete_quotas(call.tx, user_id)
     call.notify(UserDeleted(UserId(user_id)))
     store.delete(call.tx, user_id)

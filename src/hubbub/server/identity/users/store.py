@@ -5,10 +5,13 @@ from typing import Final, NamedTuple
 
 from hubbub.protocol.ids import WIDE_MAX, UserId
 from hubbub.server.core.batches import batches
+from hubbub.server.core.personal_data import Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("users",)
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (PersonalColumn(column="users.id", erasure=Erasure.DELETED, export="user"),)
+"""Columns of these tables that contain IDs of users."""
 
 
 class UserRow(NamedTuple):

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from hubbub.server.core.batches import batches
+from hubbub.server.core.personal_data import SESSION, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = (
@@ -12,6 +13,10 @@ TABLES: Final = (
     "activity_participants",
 )
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="activity_participants.user_id", erasure=Erasure.EXPIRES, reason=SESSION, omission=SESSION),
+)
+"""Columns of these tables that contain IDs of users."""
 READS: Final = {
     "recipients": "participants of activities in private channels",
 }

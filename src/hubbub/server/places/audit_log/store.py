@@ -6,10 +6,18 @@ import msgspec
 
 from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.resources.audit_log import oldest_entry_id
+from hubbub.server.core.personal_data import GUILD_RECORD, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("audit_log",)
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(
+        column="audit_log.target_id", erasure=Erasure.KEPT, reason="Kept for 45 days.", omission=GUILD_RECORD
+    ),
+    PersonalColumn(column="audit_log.user_id", erasure=Erasure.KEPT, reason="Kept for 45 days.", omission=GUILD_RECORD),
+)
+"""Columns of these tables that contain IDs of users."""
 
 
 class EntryRow(NamedTuple):

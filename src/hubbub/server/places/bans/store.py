@@ -4,10 +4,15 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from hubbub.protocol.ids import GuildId, UserId
+from hubbub.server.core.personal_data import GUILD_RECORD, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("bans",)
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="bans.user_id", erasure=Erasure.KEPT, reason=GUILD_RECORD, omission=GUILD_RECORD),
+)
+"""Columns of these tables that contain IDs of users."""
 
 
 class BanRow(NamedTuple):

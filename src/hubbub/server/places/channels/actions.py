@@ -336,3 +336,8 @@ def insert_initial(
 ) -> None:
     """Insert the initial channels of a new guild and their overwrites without events; GUILD_CREATE contains them."""
     store.insert_initial(call.tx, guild_id, channels, overwrites)
+
+
+def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
+    """Delete the slow mode times of a deleted user."""
+    store.delete_slow_mode_uses(call.tx, signal.user_id)

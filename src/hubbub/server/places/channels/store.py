@@ -9,6 +9,7 @@ from typing import Final, Literal, NamedTuple
 from hubbub.protocol.enums import THREAD_TYPES, ChannelType
 from hubbub.protocol.numbers import INT32_MAX
 from hubbub.server.core.batches import batches
+from hubbub.server.core.personal_data import GUILD_RECORD, TECHNICAL, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.places import guilds
 from hubbub.server.places.standing import ChannelRef, channel_ref
@@ -20,6 +21,23 @@ TABLES: Final = (
     "slowmodes",
 )
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(
+        column="channels.owner_id",
+        erasure=Erasure.WRITTEN,
+        reason="A thread with messages of other users stays with another title.",
+        export="threads",
+    ),
+    PersonalColumn(column="overwrites.target_id", erasure=Erasure.KEPT, reason=GUILD_RECORD, omission=GUILD_RECORD),
+    PersonalColumn(
+        column="recipients.user_id",
+        erasure=Erasure.KEPT,
+        reason="A direct message channel stays with the other user.",
+        export="private_channels",
+    ),
+    PersonalColumn(column="slowmodes.user_id", erasure=Erasure.DELETED, omission=TECHNICAL),
+)
+"""Columns of these tables that contain IDs of users."""
 READS: Final = {
     "guilds": "features and tier that decide channel types and limits",
     "messages": "the last message of a channel, joined in its row: a port takes half as long again",
@@ -469,3 +487,8 @@ def insert_initial(
         [(guild_id, *channel) for channel in channels],
     )
     tx.run_many("INSERT INTO overwrites (channel_id, target_id, type, allow, deny) VALUES (?, ?, ?, ?, ?)", overwrites)
+
+
+def delete_slow_mode_uses(tx: Tx, user_id: int) -> None:
+    """Delete the times of a user's last messages in channels with slow mode."""
+    tx.run("DELETE FROM slowmodes WHERE user_id = ?", user_id)

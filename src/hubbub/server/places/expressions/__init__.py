@@ -5,7 +5,7 @@ The modules of this package contain what the three kinds share; each kind has a 
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications.signals import ApplicationDeleting
 from hubbub.server.places.expressions import actions, emojis, sounds, stickers
-from hubbub.server.places.expressions.actions import delete_guild_expressions
+from hubbub.server.places.expressions.actions import delete_guild_expressions, export_data
 from hubbub.server.places.expressions.archive import ARCHIVE
 from hubbub.server.places.expressions.emojis import routes as emoji_routes
 from hubbub.server.places.expressions.signals import EmojiDeleted
@@ -30,4 +30,4 @@ SLICE = Slice(
     },
 )
 
-__all__ = ["SLICE", "delete_guild_expressions", "emojis", "sounds", "stickers"]
+__all__ = ["SLICE", "delete_guild_expressions", "emojis", "export_data", "sounds", "stickers"]

@@ -1,9 +1,11 @@
 """Create, update and delete expressions and play sounds: store, record in the audit log, publish."""
 
+from typing import Any
+
 from msgspec import UNSET
 
 from hubbub.protocol import codec
-from hubbub.protocol.ids import GuildId
+from hubbub.protocol.ids import GuildId, UserId
 from hubbub.protocol.resources import emojis, soundboard
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GuildAudience
@@ -110,3 +112,18 @@ def delete_guild_expressions(call: Call, guild_id: int) -> None:
     EMOJIS.table.delete_by(call.tx, guild_id=guild_id)
     STICKERS.table.delete_by(call.tx, guild_id=guild_id)
     SOUNDS.table.delete_by(call.tx, guild_id=guild_id)
+
+
+def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
+    """Return the emoji, stickers and sounds that a user created for the export of their data."""
+    return {
+        "expressions": [
+            {
+                "type": table.removesuffix("s"),
+                "id": str(expression_id),
+                "guild_id": None if guild_id is None else str(guild_id),
+                "name": name,
+            }
+            for table, expression_id, guild_id, name in store.list_by_creator(call.tx, user_id)
+        ]
+    }

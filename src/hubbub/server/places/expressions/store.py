@@ -5,6 +5,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from hubbub.protocol import codec
 from hubbub.protocol.ids import RoleId
+from hubbub.server.core.personal_data import Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = (
@@ -13,6 +14,27 @@ TABLES: Final = (
     "stickers",
 )
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(
+        column="emojis.user_id",
+        erasure=Erasure.KEPT,
+        reason="Emoji, stickers and sounds belong to the guild, whose moderators can delete them.",
+        export="expressions",
+    ),
+    PersonalColumn(
+        column="sounds.user_id",
+        erasure=Erasure.KEPT,
+        reason="Emoji, stickers and sounds belong to the guild, whose moderators can delete them.",
+        export="expressions",
+    ),
+    PersonalColumn(
+        column="stickers.user_id",
+        erasure=Erasure.KEPT,
+        reason="Emoji, stickers and sounds belong to the guild, whose moderators can delete them.",
+        export="expressions",
+    ),
+)
+"""Columns of these tables that contain IDs of users."""
 READS: Final = {
     "guilds": "boost tier and features that decide the limits",
     "members": "use of expressions by members of their guild",
@@ -180,3 +202,16 @@ def list_connected_user_ids(tx: Tx, channel_id: int) -> frozenset[int]:
     return frozenset(
         user_id for (user_id,) in tx.all("SELECT user_id FROM voice_states WHERE channel_id = ?", channel_id)
     )
+
+
+def list_by_creator(tx: Tx, user_id: int) -> list[tuple[str, int, int | None, str]]:
+    """Return kind, ID, guild ID and name of the emoji, stickers and sounds that a user created.
+
+    The kind is the name of the table."""
+    rows: list[tuple[str, int, int | None, str]] = []
+    for table in TABLES:
+        for expression_id, guild_id, name in tx.all(
+            f"SELECT id, guild_id, name FROM {table} WHERE user_id = ? ORDER BY id", user_id
+        ):
+            rows.append((table, expression_id, guild_id, name))
+    return rows

@@ -6,10 +6,23 @@ from typing import Final, NamedTuple
 from hubbub.protocol import codec
 from hubbub.protocol.ids import WIDE_MAX
 from hubbub.server.core.batches import batches
+from hubbub.server.core.personal_data import OPERATOR_RECORD, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("guild_suspensions", "guilds")
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(
+        column="guild_suspensions.operator_id", erasure=Erasure.KEPT, reason=OPERATOR_RECORD, omission=OPERATOR_RECORD
+    ),
+    PersonalColumn(
+        column="guilds.owner_id",
+        erasure=Erasure.REJECTED,
+        reason="The owner must transfer or delete the guild first.",
+        export="guilds",
+    ),
+)
+"""Columns of these tables that contain IDs of users."""
 READS: Final = {
     "members": "membership checks, counts and IDs, without loading whole member rows",
 }

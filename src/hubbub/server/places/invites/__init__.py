@@ -1,9 +1,10 @@
 """Invites: codes with which users join a guild or a group DM."""
 
 from hubbub.server.core.slices import Slice
+from hubbub.server.identity.users.signals import UserDeleted
 from hubbub.server.places.channels.signals import ChannelsDeleted
 from hubbub.server.places.invites import actions, ports, routes
-from hubbub.server.places.invites.actions import create, delete_guild_invites
+from hubbub.server.places.invites.actions import create, delete_guild_invites, export_data
 from hubbub.server.places.invites.formats.archive import ARCHIVE
 from hubbub.server.places.invites.formats.target_files import TargetList
 from hubbub.server.places.invites.jobs import JOBS
@@ -14,7 +15,7 @@ SLICE = Slice(
     archive=ARCHIVE,
     modules=(routes, ports),
     jobs=JOBS,
-    listeners={ChannelsDeleted: actions.on_channels_deleted},
+    listeners={ChannelsDeleted: actions.on_channels_deleted, UserDeleted: actions.on_user_deleted},
 )
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "InviteRow",
     "TargetList",
     "create",
+    "export_data",
     "find",
     "ports",
     "delete_guild_invites",

@@ -15,6 +15,8 @@ from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GuildAudience
+from hubbub.server.core.personal_data import export_row
+from hubbub.server.identity.users.signals import UserDeleted
 from hubbub.server.places import join_limits, members, roles, vanity_urls
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.channels.signals import ChannelsDeleted
@@ -224,3 +226,15 @@ def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
 def delete_guild_invites(call: Call, guild_id: int) -> None:
     """Delete the invites of a deleted guild without events."""
     store.delete_guild_invites(call.tx, guild_id)
+
+
+def on_user_deleted(call: Call, signal: UserDeleted) -> None:
+    """Remove a deleted user from the invites that they created, and delete the invites to their stream."""
+    for row in store.list_by_target_user(call.tx, signal.user_id):
+        delete(call, row)
+    store.clear_user(call.tx, signal.user_id)
+
+
+def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
+    """Return the invites that a user created for the export of their data."""
+    return {"invites": [export_row(row, "inviter_id") for row in store.list_by_inviter(call.tx, user_id)]}

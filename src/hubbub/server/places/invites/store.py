@@ -8,6 +8,7 @@ import msgspec
 from hubbub.protocol import codec
 from hubbub.protocol.ids import RoleId
 from hubbub.server.core.batches import batches
+from hubbub.server.core.personal_data import GUILD_RECORD, OTHER_USER, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = (
@@ -15,6 +16,17 @@ TABLES: Final = (
     "invites",
 )
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="invite_targets.user_id", erasure=Erasure.DELETED, omission=GUILD_RECORD),
+    PersonalColumn(
+        column="invites.inviter_id",
+        erasure=Erasure.CLEARED,
+        reason="Members continue to use the invite.",
+        export="invites",
+    ),
+    PersonalColumn(column="invites.target_user_id", erasure=Erasure.DELETED, omission=OTHER_USER),
+)
+"""Columns of these tables that contain IDs of users."""
 READS: Final = {
     "channels": "the channel of a vanity invite",
     "guilds": "the vanity code of a guild",
@@ -211,3 +223,19 @@ def delete_guild_invites(tx: Tx, guild_id: int) -> None:
     """Delete all invites of a guild and their target users."""
     tx.run("DELETE FROM invite_targets WHERE code IN (SELECT code FROM invites WHERE guild_id = ?)", guild_id)
     tx.run("DELETE FROM invites WHERE guild_id = ?", guild_id)
+
+
+def list_by_inviter(tx: Tx, user_id: int) -> list[InviteRow]:
+    """Return the invites that a user created, oldest first."""
+    return tx.fetch(InviteRow, f"SELECT {COLUMNS} FROM invites WHERE inviter_id = ? ORDER BY created_ms, code", user_id)
+
+
+def list_by_target_user(tx: Tx, user_id: int) -> list[InviteRow]:
+    """Return the invites to the stream of a user."""
+    return tx.fetch(InviteRow, f"SELECT {COLUMNS} FROM invites WHERE target_user_id = ? ORDER BY code", user_id)
+
+
+def clear_user(tx: Tx, user_id: int) -> None:
+    """Remove a deleted user from the invites that they created, and from the lists of targets."""
+    tx.run("UPDATE invites SET inviter_id = NULL WHERE inviter_id = ?", user_id)
+    tx.run("DELETE FROM invite_targets WHERE user_id = ?", user_id)

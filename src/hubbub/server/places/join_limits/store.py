@@ -2,10 +2,13 @@
 
 from typing import Final
 
+from hubbub.server.core.personal_data import TECHNICAL, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx
 
 TABLES: Final = ("recent_joins",)
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (PersonalColumn(column="recent_joins.user_id", erasure=Erasure.DELETED, omission=TECHNICAL),)
+"""Columns of these tables that contain IDs of users."""
 
 
 def insert(tx: Tx, guild_id: int, user_id: int, joined_ms: int) -> None:

@@ -1,8 +1,10 @@
 """Member verification and join requests: the form for new members, and the review of their responses."""
 
 from hubbub.server.core.slices import Slice
+from hubbub.server.identity.users.signals import UserDeleted
 from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.places.join_requests import actions, routes
+from hubbub.server.places.join_requests.actions import export_data
 from hubbub.server.places.join_requests.archive import ARCHIVE
 from hubbub.server.places.members.signals import MemberRemoved
 
@@ -10,7 +12,11 @@ SLICE = Slice(
     name="join_requests",
     archive=ARCHIVE,
     modules=(routes,),
-    listeners={GuildDeleted: actions.on_guild_deleted, MemberRemoved: actions.on_member_removed},
+    listeners={
+        GuildDeleted: actions.on_guild_deleted,
+        MemberRemoved: actions.on_member_removed,
+        UserDeleted: actions.on_user_deleted,
+    },
 )
 
-__all__ = ["SLICE"]
+__all__ = ["SLICE", "export_data"]

@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+import msgspec
+
 from hubbub.protocol.enums import AuditLogAction, GuildFeature, JoinRequestStatus
 from hubbub.protocol.ids import GuildId, JoinRequestId, UserId
 from hubbub.protocol.operation import Event
@@ -9,6 +11,8 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import join_requests as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GuildAudience
+from hubbub.server.core.personal_data import export_row
+from hubbub.server.identity.users.signals import UserDeleted
 from hubbub.server.places import guilds, members
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.guilds import GuildDeleted, GuildRow
@@ -98,3 +102,22 @@ def _publish_request(call: Call, event: Event[Any], row: JoinRequestRow) -> None
         guild_id=GuildId(row.guild_id), request=views.join_request(call.tx, row), status=row.status
     )
     call.tx.emit(event, payload, _reviewers_audience(row))
+
+
+def on_user_deleted(call: Call, signal: UserDeleted) -> None:
+    """Withdraw the pending requests of a deleted user, and delete the reviewed ones."""
+    for row in store.list_by_user(call.tx, signal.user_id):
+        if row.status == JoinRequestStatus.SUBMITTED:
+            withdraw(call, row)
+        store.delete(call.tx, row.id)
+
+
+def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
+    """Return a user's join requests with their responses for the export of their data."""
+    return {
+        "join_requests": [
+            export_row(row, "user_id", "responses", "actioned_by")
+            | {"responses": msgspec.to_builtins(row.answered_fields, enc_hook=str)}
+            for row in store.list_by_user(call.tx, user_id)
+        ]
+    }

@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 from hubbub.protocol import codec
 from hubbub.protocol.enums import JoinRequestStatus
 from hubbub.protocol.resources import join_requests as wire
+from hubbub.server.core.personal_data import GUILD_RECORD, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = (
@@ -12,6 +13,13 @@ TABLES: Final = (
     "member_verification_forms",
 )
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(
+        column="join_requests.actioned_by", erasure=Erasure.KEPT, reason=GUILD_RECORD, omission=GUILD_RECORD
+    ),
+    PersonalColumn(column="join_requests.user_id", erasure=Erasure.DELETED, export="join_requests"),
+)
+"""Columns of these tables that contain IDs of users."""
 
 
 class FormRow(NamedTuple):
@@ -126,3 +134,8 @@ def delete_guild_requests(tx: Tx, guild_id: int) -> None:
     """Delete a guild's form and all its join requests."""
     tx.run("DELETE FROM member_verification_forms WHERE guild_id = ?", guild_id)
     tx.run("DELETE FROM join_requests WHERE guild_id = ?", guild_id)
+
+
+def list_by_user(tx: Tx, user_id: int) -> list[JoinRequestRow]:
+    """Return a user's requests in all guilds, oldest first."""
+    return tx.fetch(JoinRequestRow, f"SELECT {COLUMNS} FROM join_requests WHERE user_id = ? ORDER BY id", user_id)

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from hubbub.protocol.ids import GuildId, RoleId, UserId
 from hubbub.protocol.permissions import Rank, highest_role
 from hubbub.server.core.batches import batches, distinct_batches
+from hubbub.server.core.personal_data import GUILD_RECORD, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.identity import users
 from hubbub.server.identity.users import UserRow
@@ -16,6 +17,11 @@ from hubbub.server.places import guilds, roles
 
 TABLES: Final = ("members", "departed_members")
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="departed_members.user_id", erasure=Erasure.DELETED, omission=GUILD_RECORD),
+    PersonalColumn(column="members.user_id", erasure=Erasure.DELETED, export="guilds"),
+)
+"""Columns of these tables that contain IDs of users."""
 READS: Final = {
     "bans": "a banned user cannot join",
     "guilds": "inactive members for prune",

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from hubbub.protocol import codec
 from hubbub.protocol.ids import ChannelId, Snowflake
 from hubbub.protocol.resources import onboarding as wire
+from hubbub.server.core.personal_data import Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = (
@@ -13,6 +14,10 @@ TABLES: Final = (
     "onboardings",
 )
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="onboarding_answers.user_id", erasure=Erasure.DELETED, export="onboarding_responses"),
+)
+"""Columns of these tables that contain IDs of users."""
 
 
 class OnboardingRow(NamedTuple):

@@ -4,6 +4,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.identity.users.signals import UserDeleted
 from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.places.role_connections import actions, routes
+from hubbub.server.places.role_connections.actions import export_data
 from hubbub.server.places.roles import RoleDeleted
 
 SLICE = Slice(
@@ -16,4 +17,4 @@ SLICE = Slice(
     },
 )
 
-__all__ = ["SLICE"]
+__all__ = ["SLICE", "export_data"]

@@ -1,14 +1,16 @@
 """Store metadata records, role connections and requirements of roles, and update the linked roles of members."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec import UNSET
 
 from hubbub.protocol import codec
-from hubbub.protocol.ids import RoleId
+from hubbub.protocol.ids import RoleId, UserId
 from hubbub.protocol.resources.role_connections import RoleConnectionMetadata, RoleConnectionRequirement
 from hubbub.protocol.resources.roles import RoleTags
 from hubbub.server.core.call import Call
+from hubbub.server.core.personal_data import export_row
 from hubbub.server.identity.users.signals import UserDeleted
 from hubbub.server.places import members, roles
 from hubbub.server.places.guilds import GuildDeleted
@@ -94,3 +96,13 @@ def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
 def on_user_deleted(call: Call, signal: UserDeleted) -> None:
     """Delete the role connections of a deleted user."""
     store.delete_user_connections(call.tx, signal.user_id)
+
+
+def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
+    """Return a user's role connections for the export of their data."""
+    return {
+        "role_connections": [
+            export_row(row, "user_id", "metadata") | {"metadata": row.values}
+            for row in store.list_user_connections(call.tx, user_id)
+        ]
+    }

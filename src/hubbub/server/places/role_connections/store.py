@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from hubbub.protocol import codec
 from hubbub.protocol.resources.role_connections import RoleConnectionMetadata, RoleConnectionRequirement
+from hubbub.server.core.personal_data import Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = (
@@ -13,6 +14,10 @@ TABLES: Final = (
     "role_connections",
 )
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="role_connections.user_id", erasure=Erasure.DELETED, export="role_connections"),
+)
+"""Columns of these tables that contain IDs of users."""
 READS: Final = {
     "members": "linked roles in the guilds of a user",
 }
@@ -142,3 +147,12 @@ def delete_linked_of_guild(tx: Tx, guild_id: int) -> None:
 
 def delete_user_connections(tx: Tx, user_id: int) -> None:
     tx.run("DELETE FROM role_connections WHERE user_id = ?", user_id)
+
+
+def list_user_connections(tx: Tx, user_id: int) -> list[RoleConnectionRow]:
+    """Return a user's role connections with all applications."""
+    return tx.fetch(
+        RoleConnectionRow,
+        f"SELECT {_CONNECTION_COLUMNS} FROM role_connections WHERE user_id = ? ORDER BY application_id",
+        user_id,
+    )

@@ -17,7 +17,7 @@ from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.places.guilds.interface.creation import GuildImported
 from hubbub.server.places.members.signals import MemberRemoved
 from hubbub.server.places.scheduled_events import actions, routes, store, views
-from hubbub.server.places.scheduled_events.actions import start_with_stage
+from hubbub.server.places.scheduled_events.actions import delete_by_creator, export_data, start_with_stage
 from hubbub.server.places.scheduled_events.archive import ARCHIVE
 from hubbub.server.places.scheduled_events.jobs import JOBS
 from hubbub.server.places.scheduled_events.store import EventRow, find_many
@@ -79,6 +79,8 @@ SLICE = Slice(
 __all__ = [
     "SLICE",
     "EventRow",
+    "delete_by_creator",
+    "export_data",
     "find_for_invite",
     "find_many",
     "list_referenced",

@@ -14,6 +14,7 @@ from hubbub.protocol.resources import scheduled_events as wire
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GuildAudience
+from hubbub.server.core.personal_data import export_row
 from hubbub.server.places import stage_instances, voice_states
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.channels.signals import ChannelsDeleted
@@ -29,6 +30,8 @@ ADVANCE_JOB: Final = "scheduled_events.advance"
 """Kind of the job that starts, ends or cancels an event at its time."""
 END_JOB: Final = "scheduled_events.end"
 """Kind of the job that ends an event whose voice channel stays empty."""
+DELETION_BATCH_SIZE: Final = 50
+"""Number of events that one transaction of the deletion of an account deletes."""
 
 _AUDITED_FIELDS: Final = (
     "name",
@@ -154,13 +157,15 @@ def _move_to_next_occurrence(call: Call, row: EventRow, exceptions: Sequence[Exc
     return row
 
 
-def delete(call: Call, row: EventRow) -> None:
+def delete(call: Call, row: EventRow, *, is_audited: bool = True) -> None:
+    """Delete an event and its stage instance; `is_audited` also records its content in the audit log."""
     view = views.scheduled_event(row, _list_exceptions(call, row))
     store.delete(call.tx, row.id)
     _cancel_jobs(call, row)
-    changes = audit.differences(view, None, _AUDITED_FIELDS)
-    action = AuditLogAction.GUILD_SCHEDULED_EVENT_DELETE
-    audit.record(call, row.guild_id, action, target_id=row.id, changes=changes)
+    if is_audited:
+        changes = audit.differences(view, None, _AUDITED_FIELDS)
+        action = AuditLogAction.GUILD_SCHEDULED_EVENT_DELETE
+        audit.record(call, row.guild_id, action, target_id=row.id, changes=changes)
     call.tx.emit(wire.GUILD_SCHEDULED_EVENT_DELETE, view, _event_audience(row))
     _close_stage(call, row)
 
@@ -428,3 +433,24 @@ def _publish_response(call: Call, event: Event[Any], row: EventRow, response: Ev
         guild_scheduled_event_exception_id=Snowflake(response.exception_id) if response.exception_id else UNSET,
     )
     call.tx.emit(event, payload, _event_audience(row))
+
+
+# Personal data
+
+
+def delete_by_creator(call: Call, user_id: UserId) -> bool:
+    """Delete a batch of the events that a user created. Return whether there may be more.
+
+    The audit log does not get the content of the events."""
+    rows = store.list_by_creator(call.tx, user_id, DELETION_BATCH_SIZE)
+    for row in rows:
+        delete(call, row, is_audited=False)
+    return len(rows) == DELETION_BATCH_SIZE
+
+
+def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
+    """Return the events that a user created, and their responses to events, for the export of their data."""
+    return {
+        "scheduled_events": [export_row(row, "creator_id") for row in store.list_by_creator(call.tx, user_id)],
+        "event_responses": [export_row(row, "user_id") for row in store.list_all_responses_of_user(call.tx, user_id)],
+    }

@@ -7,6 +7,7 @@ from hubbub.protocol import codec
 from hubbub.protocol.enums import EventStatus, ScheduledEventResponse
 from hubbub.protocol.resources import scheduled_events as wire
 from hubbub.server.core.batches import batches
+from hubbub.server.core.personal_data import Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = (
@@ -15,6 +16,11 @@ TABLES: Final = (
     "scheduled_events",
 )
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="scheduled_event_users.user_id", erasure=Erasure.DELETED, export="event_responses"),
+    PersonalColumn(column="scheduled_events.creator_id", erasure=Erasure.WRITTEN, export="scheduled_events"),
+)
+"""Columns of these tables that contain IDs of users."""
 
 
 FINISHED_STATUSES = frozenset({EventStatus.COMPLETED, EventStatus.CANCELED})
@@ -293,4 +299,20 @@ def list_responses_of_user(tx: Tx, guild_id: int, user_id: int) -> list[EventUse
         "WHERE u.user_id = ? AND e.guild_id = ? ORDER BY u.event_id, u.exception_id",
         user_id,
         guild_id,
+    )
+
+
+def list_by_creator(tx: Tx, user_id: int, limit: int | None = None) -> list[EventRow]:
+    """Return the events that a user created, oldest first, at most `limit` unless it is None."""
+    sql = f"SELECT {COLUMNS} FROM scheduled_events WHERE creator_id = ? ORDER BY id"
+    return tx.fetch(EventRow, sql, user_id) if limit is None else tx.fetch(EventRow, f"{sql} LIMIT ?", user_id, limit)
+
+
+def list_all_responses_of_user(tx: Tx, user_id: int) -> list[EventUserRow]:
+    """Return a user's responses to the events of all guilds."""
+    return tx.fetch(
+        EventUserRow,
+        f"SELECT {', '.join(EventUserRow._fields)} FROM scheduled_event_users WHERE user_id = ? "
+        "ORDER BY event_id, exception_id",
+        user_id,
     )

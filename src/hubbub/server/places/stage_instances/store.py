@@ -4,10 +4,20 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from hubbub.server.core.batches import batches
+from hubbub.server.core.personal_data import TECHNICAL, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("stage_instances",)
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(
+        column="stage_instances.opened_by",
+        erasure=Erasure.EXPIRES,
+        reason="Kept until the stage ends.",
+        omission=TECHNICAL,
+    ),
+)
+"""Columns of these tables that contain IDs of users."""
 
 
 class StageInstanceRow(NamedTuple):

@@ -2,10 +2,17 @@
 
 from typing import Final, NamedTuple
 
+from hubbub.server.core.personal_data import GUILD_RECORD, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("guild_templates",)
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(
+        column="guild_templates.creator_id", erasure=Erasure.KEPT, reason=GUILD_RECORD, omission=GUILD_RECORD
+    ),
+)
+"""Columns of these tables that contain IDs of users."""
 
 
 class TemplateRow(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.ids import ChannelId, GuildId, Snowflake, UserId
 from hubbub.server.core.batches import batches
+from hubbub.server.core.personal_data import SESSION, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.core.voice import VoiceTicket
 
@@ -19,6 +20,13 @@ TABLES: Final = (
     "voice_tickets",
 )
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="call_states.user_id", erasure=Erasure.EXPIRES, reason=SESSION, omission=SESSION),
+    PersonalColumn(column="voice_failures.user_id", erasure=Erasure.EXPIRES, reason=SESSION, omission=SESSION),
+    PersonalColumn(column="voice_states.user_id", erasure=Erasure.DELETED, omission=SESSION),
+    PersonalColumn(column="voice_tickets.user_id", erasure=Erasure.EXPIRES, reason=SESSION, omission=SESSION),
+)
+"""Columns of these tables that contain IDs of users."""
 READS: Final = {
     "channels": "user limit and type of a voice channel, joined with the voice state",
     "members": "mute and deafen of a member, joined with the voice state",

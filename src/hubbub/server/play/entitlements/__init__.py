@@ -2,7 +2,15 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.play.entitlements import routes
-from hubbub.server.play.entitlements.actions import delete, end, grant, migrate, set_end
+from hubbub.server.play.entitlements.actions import (
+    delete,
+    delete_user_entitlements,
+    end,
+    export_data,
+    grant,
+    migrate,
+    set_end,
+)
 from hubbub.server.play.entitlements.rules import require_entitlement
 from hubbub.server.play.entitlements.store import EntitlementRow, find, has_active
 from hubbub.server.play.entitlements.views import entitlement, list_active_entitlements
@@ -21,5 +29,7 @@ __all__ = [
     "has_active",
     "migrate",
     "delete",
+    "delete_user_entitlements",
+    "export_data",
     "require_entitlement",
 ]

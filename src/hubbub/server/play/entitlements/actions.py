@@ -2,12 +2,15 @@
 
 All changes are published on the gateway; some are also sent as webhook events."""
 
+from typing import Any
+
 from hubbub.protocol.enums import EntitlementType, WebhookEventType
-from hubbub.protocol.ids import ApplicationId, EntitlementId
+from hubbub.protocol.ids import ApplicationId, EntitlementId, UserId
 from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import entitlements as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import UserAudience
+from hubbub.server.core.personal_data import export_row
 from hubbub.server.identity import applications
 from hubbub.server.play import webhook_events
 from hubbub.server.play.entitlements import store, views
@@ -97,3 +100,17 @@ def _publish(call: Call, event: Event[wire.Entitlement], row: EntitlementRow) ->
         # Events are ordered per buyer, so that the end of an entitlement is delivered before its replacement.
         event_type = WebhookEventType(event.name)
         webhook_events.send(call, ApplicationId(row.application_id), event_type, view, subject_id=row.user_id)
+
+
+def delete_user_entitlements(call: Call, user_id: UserId) -> None:
+    """Delete the rows of a deleted user's own entitlements. Entitlements of guilds stay until they end."""
+    for row in store.list_by_buyer(call.tx, user_id):
+        if row.guild_id is None:
+            if not row.deleted:
+                delete(call, row)
+            store.delete(call.tx, row.id)
+
+
+def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
+    """Return the entitlements that a user bought for the export of their data."""
+    return {"entitlements": [export_row(row, "user_id") for row in store.list_by_buyer(call.tx, user_id)]}

@@ -4,10 +4,20 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from hubbub.server.core.pages import fetch_page
+from hubbub.server.core.personal_data import Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("entitlements",)
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(
+        column="entitlements.user_id",
+        erasure=Erasure.DELETED,
+        reason="An entitlement of a guild stays until it ends.",
+        export="entitlements",
+    ),
+)
+"""Columns of these tables that contain IDs of users."""
 
 
 class EntitlementRow(NamedTuple):
@@ -139,3 +149,12 @@ def has_active(tx: Tx, sku_id: int, user_id: int, guild_id: int | None, now_ms: 
     )
     sql = f"SELECT 1 FROM entitlements WHERE sku_id = ? AND {holder_condition} AND {_IS_ACTIVE_SQL} LIMIT 1"
     return tx.value(sql, sku_id, holder_id, now_ms, now_ms) is not None
+
+
+def list_by_buyer(tx: Tx, user_id: int) -> list[EntitlementRow]:
+    """Return all entitlements that a user bought, deleted ones included, by ascending ID."""
+    return tx.fetch(EntitlementRow, f"SELECT {COLUMNS} FROM entitlements WHERE user_id = ? ORDER BY id", user_id)
+
+
+def delete(tx: Tx, entitlement_id: int) -> None:
+    tx.run("DELETE FROM entitlements WHERE id = ?", entitlement_id)

@@ -15,6 +15,7 @@ from hubbub.protocol.ids import WIDE_MAX, ApplicationId, MessageId, Snowflake, U
 from hubbub.protocol.resources.components import Component
 from hubbub.protocol.resources.interactions import TOKEN_LIFETIME_MS
 from hubbub.server.core import jobs
+from hubbub.server.core.personal_data import TECHNICAL, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, WideQuery, placeholders
 from hubbub.server.identity.applications import ApplicationRow
 from hubbub.server.places import channels
@@ -27,6 +28,15 @@ from hubbub.server.talk.messages.content import StoredInteraction
 
 TABLES: Final = ("interactions",)
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(
+        column="interactions.user_id",
+        erasure=Erasure.EXPIRES,
+        reason="Kept until the token expires.",
+        omission=TECHNICAL,
+    ),
+)
+"""Columns of these tables that contain IDs of users."""
 READS: Final = {
     "applications": "one statement loads everything that an invocation needs",
     "channels": "one statement loads everything that an invocation needs",

@@ -15,7 +15,11 @@ from hubbub.server.places.channels.signals import ChannelsDeleted, LinkedChannel
 from hubbub.server.play.lobbies import actions, routes, store, views
 from hubbub.server.play.lobbies.actions import member_audience
 from hubbub.server.play.lobbies.linked_channels import channel_links, lobby_messages
-from hubbub.server.play.lobbies.linked_channels.lobby_messages import check_lobby_authorization
+from hubbub.server.play.lobbies.linked_channels.lobby_messages import (
+    check_lobby_authorization,
+    delete_by_author,
+    export_data,
+)
 from hubbub.server.play.lobbies.signals import LobbyMembersLeaving
 from hubbub.server.play.lobbies.store import (
     LobbyRow,
@@ -83,6 +87,8 @@ __all__ = [
     "LobbyMembersLeaving",
     "LobbyRow",
     "check_lobby_authorization",
+    "delete_by_author",
+    "export_data",
     "find",
     "create_world_lobby",
     "list_lobbies_of_user",

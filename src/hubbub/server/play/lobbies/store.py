@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from hubbub.protocol import codec
 from hubbub.server.core.batches import batches
+from hubbub.server.core.personal_data import Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = (
@@ -13,6 +14,11 @@ TABLES: Final = (
     "lobby_messages",
 )
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="lobby_members.user_id", erasure=Erasure.DELETED, export="lobbies"),
+    PersonalColumn(column="lobby_messages.author_id", erasure=Erasure.WRITTEN, export="lobby_messages"),
+)
+"""Columns of these tables that contain IDs of users."""
 
 
 class LobbyRow(NamedTuple):
@@ -312,3 +318,13 @@ def delete_messages_up_to(tx: Tx, lobby_id: int, last_id: int) -> int | None:
 def reassign_messages(tx: Tx, old_user_id: int, new_user_id: int) -> None:
     """Change the author of all messages of one user to another user."""
     tx.run("UPDATE lobby_messages SET author_id = ? WHERE author_id = ?", new_user_id, old_user_id)
+
+
+def list_by_author(tx: Tx, user_id: int, limit: int | None = None) -> list[LobbyMessageRow]:
+    """Return the messages of a user in all lobbies, at most `limit` unless it is None."""
+    sql = f"SELECT {_MESSAGE_COLUMNS} FROM lobby_messages WHERE author_id = ? ORDER BY lobby_id, id"
+    return (
+        tx.fetch(LobbyMessageRow, sql, user_id)
+        if limit is None
+        else tx.fetch(LobbyMessageRow, f"{sql} LIMIT ?", user_id, limit)
+    )

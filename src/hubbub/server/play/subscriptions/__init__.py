@@ -5,6 +5,7 @@ from hubbub.server.identity.users.signals import UserDeleted
 from hubbub.server.play.subscriptions import purchases, routes
 from hubbub.server.play.subscriptions.actions import refund
 from hubbub.server.play.subscriptions.jobs import JOBS
+from hubbub.server.play.subscriptions.purchases import export_data
 from hubbub.server.play.subscriptions.rules import require_deletable
 from hubbub.server.play.subscriptions.store import SubscriptionRow, find
 
@@ -15,4 +16,4 @@ SLICE = Slice(
     listeners={UserDeleted: purchases.on_user_deleted},
 )
 
-__all__ = ["SLICE", "SubscriptionRow", "find", "refund", "require_deletable"]
+__all__ = ["SLICE", "SubscriptionRow", "export_data", "find", "refund", "require_deletable"]

@@ -1,15 +1,16 @@
 """Purchases: stored before they are paid, and completed by the buyer's request or, if interrupted, by a job."""
 
 import logging
-from typing import Final
+from typing import Any, Final
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import SubscriptionStatus
-from hubbub.protocol.ids import GuildId, SkuId, Snowflake
+from hubbub.protocol.ids import GuildId, SkuId, Snowflake, UserId
 from hubbub.server.core import jobs
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.payments import Charge, PaymentDeclined
+from hubbub.server.core.personal_data import export_row
 from hubbub.server.identity.users.signals import UserDeleted
 from hubbub.server.places.standing import access
 from hubbub.server.play import entitlements, skus
@@ -196,8 +197,21 @@ def _settlement_job_key(row: PurchaseRow) -> str:
 
 
 def on_user_deleted(call: Call, signal: UserDeleted) -> None:
-    """Abandon the pending purchases of a deleted user and delete their subscriptions."""
+    """Abandon the pending purchases of a deleted user, and delete their subscriptions, purchases and entitlements.
+
+    Payments are kept, because they prove charges and refunds."""
     for purchase in store.list_pending_of_user(call.tx, signal.user_id):
         abandon(call, purchase)
     for subscription in store.list_user_subscriptions(call.tx, signal.user_id):
         actions.delete(call, subscription)
+    store.delete_user_purchases(call.tx, signal.user_id)
+    entitlements.delete_user_entitlements(call, signal.user_id)
+
+
+def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
+    """Return a user's purchases, subscriptions and payments for the export of their data."""
+    return {
+        "purchases": [export_row(row, "user_id") for row in store.list_user_purchases(call.tx, user_id)],
+        "subscriptions": [export_row(row, "user_id") for row in store.list_user_subscriptions(call.tx, user_id)],
+        "payments": [export_row(row, "user_id", "key") for row in store.list_user_payments(call.tx, user_id)],
+    }

@@ -4,6 +4,7 @@ from typing import Final, NamedTuple
 
 from hubbub.protocol.enums import SubscriptionStatus
 from hubbub.server.core.pages import fetch_page
+from hubbub.server.core.personal_data import Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = (
@@ -12,6 +13,14 @@ TABLES: Final = (
     "subscriptions",
 )
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(
+        column="payments.user_id", erasure=Erasure.KEPT, reason="Proof of payments and refunds.", export="payments"
+    ),
+    PersonalColumn(column="purchases.user_id", erasure=Erasure.DELETED, export="purchases"),
+    PersonalColumn(column="subscriptions.user_id", erasure=Erasure.DELETED, export="subscriptions"),
+)
+"""Columns of these tables that contain IDs of users."""
 
 
 # Values of `PurchaseRow.state`.
@@ -214,3 +223,19 @@ def update_payment(tx: Tx, row: PaymentRow) -> None:
 
 def delete_payment(tx: Tx, payment_key: str) -> None:
     tx.run("DELETE FROM payments WHERE key = ?", payment_key)
+
+
+def list_user_purchases(tx: Tx, user_id: int) -> list[PurchaseRow]:
+    """Return all purchases of a user, oldest first."""
+    return tx.fetch(PurchaseRow, f"SELECT {_PURCHASE_COLUMNS} FROM purchases WHERE user_id = ? ORDER BY id", user_id)
+
+
+def delete_user_purchases(tx: Tx, user_id: int) -> None:
+    tx.run("DELETE FROM purchases WHERE user_id = ?", user_id)
+
+
+def list_user_payments(tx: Tx, user_id: int) -> list[PaymentRow]:
+    """Return all payments of a user, oldest first."""
+    return tx.fetch(
+        PaymentRow, f"SELECT {_PAYMENT_COLUMNS} FROM payments WHERE user_id = ? ORDER BY requested_ms, key", user_id
+    )

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from hubbub.protocol import codec
 from hubbub.protocol.enums import ActivityActionType
 from hubbub.server.core.batches import batches
+from hubbub.server.core.personal_data import TECHNICAL, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = (
@@ -15,6 +16,14 @@ TABLES: Final = (
     "passing_messages",
 )
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="disclosures.user_id", erasure=Erasure.DELETED, omission=TECHNICAL),
+    PersonalColumn(column="game_invites.recipient_id", erasure=Erasure.DELETED, omission=TECHNICAL),
+    PersonalColumn(column="game_invites.sender_id", erasure=Erasure.DELETED, omission=TECHNICAL),
+    PersonalColumn(column="passing_messages.author_id", erasure=Erasure.DELETED, omission=TECHNICAL),
+    PersonalColumn(column="passing_messages.recipient_id", erasure=Erasure.DELETED, omission=TECHNICAL),
+)
+"""Columns of these tables that contain IDs of users."""
 
 
 class PassingMessageRow(NamedTuple):

@@ -8,6 +8,7 @@ from hubbub.protocol.enums import AutoModerationEventType
 from hubbub.protocol.flags import MemberFlags
 from hubbub.protocol.ids import ChannelId, RoleId, Snowflake
 from hubbub.protocol.resources.auto_moderation import Action, TriggerMetadata
+from hubbub.server.core.personal_data import GUILD_RECORD, TECHNICAL, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.places import guilds
 
@@ -16,6 +17,18 @@ TABLES: Final = (
     "mention_counts",
 )
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(
+        column="auto_moderation_rules.creator_id", erasure=Erasure.KEPT, reason=GUILD_RECORD, omission=GUILD_RECORD
+    ),
+    PersonalColumn(
+        column="mention_counts.user_id",
+        erasure=Erasure.EXPIRES,
+        reason="Kept for the time window of the rule.",
+        omission=TECHNICAL,
+    ),
+)
+"""Columns of these tables that contain IDs of users."""
 READS: Final = {
     "channels": "guild of a user's messages",
     "guilds": "bits for what the enabled rules check",

@@ -4,7 +4,12 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.identity import identities, users
 from hubbub.server.talk import messages
 from hubbub.server.talk.direct_messages import account_merge, actions, routes, views
-from hubbub.server.talk.direct_messages.actions import add_invited_user, close_channel, open_direct_channel
+from hubbub.server.talk.direct_messages.actions import (
+    add_invited_user,
+    close_channel,
+    export_data,
+    open_direct_channel,
+)
 from hubbub.server.talk.direct_messages.notices import send_channel_notice, send_notice
 from hubbub.server.talk.direct_messages.rules import can_message_through_guild, require_reachable
 from hubbub.server.talk.direct_messages.signals import RecipientAdded, RecipientRemoving
@@ -29,6 +34,7 @@ __all__ = [
     "add_invited_user",
     "can_message_through_guild",
     "close_channel",
+    "export_data",
     "find_direct_channel_id",
     "open_direct_channel",
     "private_channels",

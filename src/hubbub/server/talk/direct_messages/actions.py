@@ -1,12 +1,13 @@
 """Open and close private channels, show hidden ones again, and add and remove group recipients."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec import UNSET
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import ChannelType, MessageType
-from hubbub.protocol.ids import ChannelId
+from hubbub.protocol.ids import ChannelId, UserId
 from hubbub.protocol.resources import channels as channel_wire
 from hubbub.protocol.resources import direct_messages as wire
 from hubbub.protocol.resources.channels import PrivateChannel
@@ -182,3 +183,20 @@ def _get_channel(call: Call, channel_id: int) -> ChannelRow:
     if row is None:
         raise errors.UNKNOWN_CHANNEL()
     return row
+
+
+def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
+    """Return a user's private channels for the export of their data."""
+    rows = store.list_all(call.tx, user_id)
+    recipient_ids_by_channel = store.find_recipient_ids(call.tx, [row.id for row in rows])
+    return {
+        "private_channels": [
+            {
+                "id": str(int(row.id)),
+                "type": row.type,
+                "name": row.name,
+                "recipient_ids": [str(recipient_id) for recipient_id in recipient_ids_by_channel.get(row.id, ())],
+            }
+            for row in rows
+        ]
+    }

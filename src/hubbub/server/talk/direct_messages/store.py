@@ -5,12 +5,28 @@ from typing import Final
 
 from hubbub.protocol.enums import ChannelType
 from hubbub.server.core.batches import batches
+from hubbub.server.core.personal_data import Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.places.channels import ChannelRow
 from hubbub.server.places.channels.interface.joined_channels import CHANNEL_COLUMNS
 
 TABLES: Final = ("direct_messages",)
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(
+        column="direct_messages.higher_id",
+        erasure=Erasure.KEPT,
+        reason="A direct message channel stays with the other user.",
+        export="private_channels",
+    ),
+    PersonalColumn(
+        column="direct_messages.lower_id",
+        erasure=Erasure.KEPT,
+        reason="A direct message channel stays with the other user.",
+        export="private_channels",
+    ),
+)
+"""Columns of these tables that contain IDs of users."""
 READS: Final = {
     "channels": "private channels of a user, joined with their rows",
     "guilds": "incident actions of shared guilds",
@@ -128,3 +144,13 @@ def find_shared_guild_incidents(tx: Tx, user_id: int, other_id: int) -> dict[int
         user_id,
     )
     return {row[0]: row[1] for row in rows}
+
+
+def list_all(tx: Tx, user_id: int) -> list[ChannelRow]:
+    """List the private channels of a user, including hidden ones, by ascending ID."""
+    return tx.fetch(
+        ChannelRow,
+        f"SELECT {CHANNEL_COLUMNS} FROM recipients r JOIN channels c ON c.id = r.channel_id "
+        "WHERE r.user_id = ? ORDER BY c.id",
+        user_id,
+    )

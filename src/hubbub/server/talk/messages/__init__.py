@@ -1,6 +1,7 @@
 """Messages: user and system messages of all channel types."""
 
 from hubbub.server.core.slices import Slice
+from hubbub.server.identity.users.signals import UserDeleted
 from hubbub.server.places.bans import UserBanned
 from hubbub.server.places.channels.signals import ChannelsDeleted
 from hubbub.server.places.members.signals import MemberAdded
@@ -21,6 +22,7 @@ SLICE = Slice(
     listeners={
         MemberAdded: system_messages.on_member_added,
         UserBanned: actions.on_user_banned,
+        UserDeleted: files.on_user_deleted,
         ChannelsDeleted: jobs.on_channels_deleted,
         signals.MessagesImported: files.on_messages_imported,
     },

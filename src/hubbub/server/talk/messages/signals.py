@@ -55,7 +55,7 @@ class MessagePinned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MessagesImported(msgspec.Struct, frozen=True, kw_only=True):
-    """Messages with mentions, polls or files were imported; their guild is not visible yet, so there are no events."""
+    """Messages with mentions, reactions, polls or files were imported; their guild is not visible yet, so there are no events."""
 
     guild_id: GuildId
     rows: tuple[MessageRow, ...]

@@ -9,6 +9,7 @@ from typing import Final, cast
 from hubbub.protocol import codec, errors
 from hubbub.protocol.resources.polls import PollAnswerCount
 from hubbub.server.core.batches import batches
+from hubbub.server.core.personal_data import TECHNICAL, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.talk.messages.content.records import Extra, HistoryRow, MessageRow, ReactionCountRow
 
@@ -18,6 +19,22 @@ TABLES: Final = (
     "messages",
 )
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(
+        column="ephemeral_messages.author_id",
+        erasure=Erasure.EXPIRES,
+        reason="Kept until it expires.",
+        omission="Applications write ephemeral messages.",
+    ),
+    PersonalColumn(
+        column="message_nonces.author_id",
+        erasure=Erasure.EXPIRES,
+        reason="Kept until the nonce expires.",
+        omission=TECHNICAL,
+    ),
+    PersonalColumn(column="messages.author_id", erasure=Erasure.WRITTEN, export="messages"),
+)
+"""Columns of these tables that contain IDs of users."""
 READS: Final = {
     "channels": "guild and position of a thread",
     "guilds": "settings that decide how messages are shown",

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from hubbub.server.core.batches import batches
+from hubbub.server.core.personal_data import Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.places import channels
 from hubbub.server.talk.notification_settings.rules import (
@@ -16,6 +17,13 @@ from hubbub.server.talk.notification_settings.rules import (
 
 TABLES: Final = ("channel_notification_settings", "notification_settings")
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(
+        column="channel_notification_settings.user_id", erasure=Erasure.DELETED, export="notification_settings"
+    ),
+    PersonalColumn(column="notification_settings.user_id", erasure=Erasure.DELETED, export="notification_settings"),
+)
+"""Columns of these tables that contain IDs of users."""
 
 _GUILD_COLUMNS: Final = ", ".join(GuildSettingsRow._fields)
 _CHANNEL_COLUMNS: Final = ", ".join(ChannelSettingsRow._fields)

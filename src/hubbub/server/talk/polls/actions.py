@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET
@@ -17,13 +17,15 @@ from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
 from hubbub.server.identity.imports import ImportedMessageKey
-from hubbub.server.places.standing import ChannelRef
+from hubbub.server.places.standing import ChannelRef, access
 from hubbub.server.talk import messages
 from hubbub.server.talk.messages import MessageRow
 from hubbub.server.talk.polls import rules, store, views
 
 EXPIRE_JOB: Final = "polls.expire"
 """Kind of the job that ends a poll at its expiry."""
+BATCH_SIZE: Final = 100
+"""Number of votes that one transaction of the deletion of an account deletes."""
 
 
 class PollExpiry(msgspec.Struct):
@@ -41,7 +43,8 @@ def schedule_end(
 
 
 def on_messages_imported(call: Call, signal: messages.signals.MessagesImported) -> None:
-    """Schedule the end of imported polls that have not expired."""
+    """Store the channel of the votes in imported polls, and schedule the end of those that have not expired."""
+    store.set_channels(call.tx, [(row.channel_id, row.id) for row in signal.rows if row.has_poll])
     for row in signal.rows:
         _schedule_end(call, row, earliest_ms=call.now_ms)
 
@@ -60,17 +63,54 @@ def set_votes(call: Call, channel: ChannelRef, row: MessageRow, answer_ids: set[
     previous_ids = store.find_voted_answer_ids(call.tx, row.id, call.user_id)
     removed_ids, added_ids = sorted(previous_ids - answer_ids), sorted(answer_ids - previous_ids)
     store.delete_votes(call.tx, row.id, call.user_id, removed_ids)
-    store.insert_votes(call.tx, row.id, call.user_id, added_ids)
-    _publish_votes(call, channel, row, wire.MESSAGE_POLL_VOTE_REMOVE, removed_ids)
-    _publish_votes(call, channel, row, wire.MESSAGE_POLL_VOTE_ADD, added_ids)
+    store.insert_votes(call.tx, channel.id, row.id, call.user_id, added_ids)
+    _publish_votes(call, channel, row, call.user_id, wire.MESSAGE_POLL_VOTE_REMOVE, removed_ids)
+    _publish_votes(call, channel, row, call.user_id, wire.MESSAGE_POLL_VOTE_ADD, added_ids)
+
+
+def delete_by_user(call: Call, user_id: UserId) -> bool:
+    """Delete a batch of a user's votes. Return whether the user may have more votes.
+
+    A vote in a running poll is subtracted from the count and its removal is published; the result of an ended poll does not
+    change. The count includes a vote whose channel is unknown because an earlier version stored it."""
+    rows = store.list_by_user(call.tx, user_id, BATCH_SIZE)
+    for vote in rows:
+        message = None if vote.channel_id is None else messages.history.find(call.tx, vote.channel_id, vote.message_id)
+        poll = None if message is None else rules.find_poll(message)
+        channel = None if vote.channel_id is None else access.find_channel(call.tx, vote.channel_id)
+        if message is None or channel is None or poll is None or poll.results.is_finalized:
+            store.delete_uncounted_vote(call.tx, vote)
+            continue
+        store.delete_votes(call.tx, vote.message_id, user_id, [vote.answer_id])
+        _publish_votes(call, channel, message, user_id, wire.MESSAGE_POLL_VOTE_REMOVE, [vote.answer_id])
+    return len(rows) == BATCH_SIZE
+
+
+def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
+    """Return a user's votes for the export of their data."""
+    return {
+        "poll_votes": [
+            {
+                "message_id": str(row.message_id),
+                "channel_id": None if row.channel_id is None else str(row.channel_id),
+                "answer_id": row.answer_id,
+            }
+            for row in store.list_by_user(call.tx, user_id)
+        ]
+    }
 
 
 def _publish_votes(
-    call: Call, channel: ChannelRef, row: MessageRow, event: Event[wire.PollVote], answer_ids: Iterable[int]
+    call: Call,
+    channel: ChannelRef,
+    row: MessageRow,
+    user_id: int,
+    event: Event[wire.PollVote],
+    answer_ids: Iterable[int],
 ) -> None:
     for answer_id in answer_ids:
         payload = wire.PollVote(
-            user_id=UserId(call.user_id),
+            user_id=UserId(user_id),
             channel_id=ChannelId(channel.id),
             message_id=MessageId(row.id),
             answer_id=answer_id,

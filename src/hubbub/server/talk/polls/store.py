@@ -1,9 +1,10 @@
 """SQL for the poll_votes and poll_counts tables. The messages slice reads the counts for its views."""
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from hubbub.server.core.batches import batches
+from hubbub.server.core.personal_data import Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = (
@@ -11,6 +12,8 @@ TABLES: Final = (
     "poll_votes",
 )
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (PersonalColumn(column="poll_votes.user_id", erasure=Erasure.WRITTEN, export="poll_votes"),)
+"""Columns of these tables that contain IDs of users."""
 
 
 def find_voted_answer_ids(tx: Tx, message_id: int, user_id: int) -> set[int]:
@@ -19,11 +22,25 @@ def find_voted_answer_ids(tx: Tx, message_id: int, user_id: int) -> set[int]:
     return {answer_id for (answer_id,) in rows}
 
 
-def insert_votes(tx: Tx, message_id: int, user_id: int, answer_ids: Iterable[int]) -> None:
+class VoteRow(NamedTuple):
+    """A user's vote for an answer of a poll."""
+
+    message_id: int
+    user_id: int
+    answer_id: int
+    channel_id: int | None
+    """Channel of the message; None for a vote that an earlier version stored."""
+
+
+def insert_votes(tx: Tx, channel_id: int, message_id: int, user_id: int, answer_ids: Iterable[int]) -> None:
     """Insert votes and increment the counts."""
     for answer_id in answer_ids:
         tx.run(
-            "INSERT INTO poll_votes (message_id, user_id, answer_id) VALUES (?, ?, ?)", message_id, user_id, answer_id
+            "INSERT INTO poll_votes (message_id, user_id, answer_id, channel_id) VALUES (?, ?, ?, ?)",
+            message_id,
+            user_id,
+            answer_id,
+            channel_id,
         )
         tx.run(
             "INSERT INTO poll_counts (message_id, answer_id, votes) VALUES (?, ?, 1)"
@@ -70,8 +87,8 @@ def reassign(tx: Tx, message_ids: Sequence[int], user_id: int, new_user_id: int)
     for batch in batches(message_ids):
         where = f"WHERE message_id IN ({placeholders(batch)}) AND user_id = ?"
         tx.run(
-            "INSERT INTO poll_votes (message_id, user_id, answer_id) "
-            f"SELECT message_id, CAST(? AS BIGINT), answer_id FROM poll_votes {where} ON CONFLICT DO NOTHING",
+            "INSERT INTO poll_votes (message_id, user_id, answer_id, channel_id) "
+            f"SELECT message_id, CAST(? AS BIGINT), answer_id, channel_id FROM poll_votes {where} ON CONFLICT DO NOTHING",
             new_user_id,
             *batch,
             user_id,
@@ -84,3 +101,24 @@ def delete_message_votes(tx: Tx, message_ids: Sequence[int]) -> None:
     for batch in batches(message_ids):
         for table in ("poll_votes", "poll_counts"):
             tx.run(f"DELETE FROM {table} WHERE message_id IN ({placeholders(batch)})", *batch)
+
+
+def list_by_user(tx: Tx, user_id: int, limit: int | None = None) -> list[VoteRow]:
+    """Return the votes of a user, at most `limit` unless it is None."""
+    sql = f"SELECT {', '.join(VoteRow._fields)} FROM poll_votes WHERE user_id = ? ORDER BY message_id, answer_id"
+    return tx.fetch(VoteRow, sql, user_id) if limit is None else tx.fetch(VoteRow, f"{sql} LIMIT ?", user_id, limit)
+
+
+def delete_uncounted_vote(tx: Tx, row: VoteRow) -> None:
+    """Delete a vote of an ended poll, whose counts do not change."""
+    tx.run(
+        "DELETE FROM poll_votes WHERE message_id = ? AND user_id = ? AND answer_id = ?",
+        row.message_id,
+        row.user_id,
+        row.answer_id,
+    )
+
+
+def set_channels(tx: Tx, rows: Sequence[tuple[int, int]]) -> None:
+    """Store the channel of the votes in polls; `rows` has channel ID and message ID of each poll."""
+    tx.run_many("UPDATE poll_votes SET channel_id = ? WHERE message_id = ?", rows)

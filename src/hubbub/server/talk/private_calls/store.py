@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from hubbub.server.core.personal_data import SESSION, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = (
@@ -10,6 +11,10 @@ TABLES: Final = (
     "private_calls",
 )
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="private_call_rings.user_id", erasure=Erasure.EXPIRES, reason=SESSION, omission=SESSION),
+)
+"""Columns of these tables that contain IDs of users."""
 READS: Final = {
     "recipients": "calls in the private channels of a user",
 }

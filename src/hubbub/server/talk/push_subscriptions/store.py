@@ -5,11 +5,16 @@ from typing import Final, NamedTuple
 
 from hubbub.server.core import meta
 from hubbub.server.core.batches import batches
+from hubbub.server.core.personal_data import Erasure, PersonalColumn
 from hubbub.server.core.query_cache import CachedQuery
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("push_subscriptions",)
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="push_subscriptions.user_id", erasure=Erasure.DELETED, export="push_subscriptions"),
+)
+"""Columns of these tables that contain IDs of users."""
 
 _KEY_NAME: Final = "vapid_key"
 _SELECT_ANY: Final = CachedQuery("SELECT 1 FROM push_subscriptions LIMIT 1")

@@ -4,10 +4,13 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from hubbub.server.core.batches import batches
+from hubbub.server.core.personal_data import Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("reactions",)
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (PersonalColumn(column="reactions.user_id", erasure=Erasure.WRITTEN, export="reactions"),)
+"""Columns of these tables that contain IDs of users."""
 
 
 class ReactionRow(NamedTuple):
@@ -23,6 +26,8 @@ class ReactionRow(NamedTuple):
     emoji_name: str
     animated: int
     created_ms: int
+    channel_id: int | None = None
+    """Channel of the message; None for a reaction that an earlier version stored."""
 
 
 _COLUMNS = ", ".join(ReactionRow._fields)
@@ -44,7 +49,7 @@ def insert(tx: Tx, row: ReactionRow) -> bool:
     """Insert a reaction and return whether it is new."""
     return (
         tx.run(
-            f"INSERT INTO reactions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
+            f"INSERT INTO reactions ({_COLUMNS}) VALUES ({placeholders(row)}) "
             "ON CONFLICT (message_id, emoji, user_id, burst) DO NOTHING",
             *row,
         )
@@ -103,8 +108,9 @@ def reassign(tx: Tx, message_ids: Sequence[int], user_id: int, new_user_id: int)
     for batch in batches(message_ids):
         where = f"WHERE message_id IN ({placeholders(batch)}) AND user_id = ?"
         tx.run(
-            "INSERT INTO reactions (message_id, emoji, user_id, burst, emoji_id, emoji_name, animated, created_ms) "
-            "SELECT message_id, emoji, CAST(? AS BIGINT), burst, emoji_id, emoji_name, animated, created_ms "
+            "INSERT INTO reactions "
+            "(message_id, emoji, user_id, burst, emoji_id, emoji_name, animated, created_ms, channel_id) "
+            "SELECT message_id, emoji, CAST(? AS BIGINT), burst, emoji_id, emoji_name, animated, created_ms, channel_id "
             f"FROM reactions {where} ON CONFLICT DO NOTHING",
             new_user_id,
             *batch,
@@ -116,3 +122,18 @@ def reassign(tx: Tx, message_ids: Sequence[int], user_id: int, new_user_id: int)
 def delete_reactions_to_messages(tx: Tx, message_ids: Sequence[int]) -> None:
     for batch in batches(message_ids):
         tx.run(f"DELETE FROM reactions WHERE message_id IN ({placeholders(batch)})", *batch)
+
+
+def list_by_user(tx: Tx, user_id: int, limit: int | None = None) -> list[ReactionRow]:
+    """Return the reactions of a user, at most `limit` unless it is None."""
+    sql = f"SELECT {_COLUMNS} FROM reactions WHERE user_id = ? ORDER BY message_id, emoji, burst"
+    return (
+        tx.fetch(ReactionRow, sql, user_id)
+        if limit is None
+        else tx.fetch(ReactionRow, f"{sql} LIMIT ?", user_id, limit)
+    )
+
+
+def set_channels(tx: Tx, rows: Sequence[tuple[int, int]]) -> None:
+    """Store the channel of the reactions to messages; `rows` has channel ID and message ID of each message."""
+    tx.run_many("UPDATE reactions SET channel_id = ? WHERE message_id = ?", rows)

@@ -5,11 +5,18 @@ from typing import Final, NamedTuple
 
 from hubbub.protocol.ids import ChannelId, MessageId
 from hubbub.server.core.batches import batches
+from hubbub.server.core.personal_data import OTHER_USER, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.talk.messages import MessageRow
 
 TABLES: Final = ("mentions", "read_states")
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="mentions.author_id", erasure=Erasure.WRITTEN, export="messages"),
+    PersonalColumn(column="mentions.target_id", erasure=Erasure.DELETED, omission=OTHER_USER),
+    PersonalColumn(column="read_states.user_id", erasure=Erasure.DELETED, export="read_states"),
+)
+"""Columns of these tables that contain IDs of users."""
 READS: Final = {
     "channels": "channels that a user may still acknowledge",
     "members": "channels that a user may still acknowledge",

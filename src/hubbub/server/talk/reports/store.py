@@ -3,10 +3,44 @@
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+from hubbub.server.core.personal_data import OPERATOR_RECORD, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("report_cases", "reports")
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(
+        column="report_cases.assignee_id",
+        erasure=Erasure.KEPT,
+        reason="Kept until `retention.report_days`, because the case justifies a decision.",
+        omission=OPERATOR_RECORD,
+    ),
+    PersonalColumn(
+        column="report_cases.operator_id",
+        erasure=Erasure.KEPT,
+        reason="Kept until `retention.report_days`, because the case justifies a decision.",
+        omission=OPERATOR_RECORD,
+    ),
+    PersonalColumn(
+        column="report_cases.target_id",
+        erasure=Erasure.KEPT,
+        reason="Kept until `retention.report_days`, because the case justifies a decision.",
+        omission="Reports about the account would reveal the reporters.",
+    ),
+    PersonalColumn(
+        column="report_cases.user_id",
+        erasure=Erasure.KEPT,
+        reason="Kept until `retention.report_days`, because the case justifies a decision.",
+        omission="Reports about the account would reveal the reporters.",
+    ),
+    PersonalColumn(
+        column="reports.reporter_id",
+        erasure=Erasure.CLEARED,
+        reason="The case keeps its evidence until `retention.report_days`.",
+        export="reports",
+    ),
+)
+"""Columns of these tables that contain IDs of users."""
 
 
 class CaseRow(NamedTuple):

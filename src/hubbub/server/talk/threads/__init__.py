@@ -14,6 +14,7 @@ from hubbub.server.talk.threads import jobs, listeners, ports, routes, views
 from hubbub.server.talk.threads.actions import ARCHIVE_JOB
 from hubbub.server.talk.threads.channel_edits import edits
 from hubbub.server.talk.threads.channel_edits.posts import create_post_without_member
+from hubbub.server.talk.threads.personal_data import delete_by_owner, export_data
 from hubbub.server.talk.threads.rules import require_capacity
 
 _THREAD_ACTIONS = (AuditLogAction.THREAD_CREATE, AuditLogAction.THREAD_UPDATE, AuditLogAction.THREAD_DELETE)
@@ -41,4 +42,12 @@ SLICE = Slice(
     guild=views.guild_create_fields,
 )
 
-__all__ = ["SLICE", "create_post_without_member", "list_referenced", "ports", "require_capacity"]
+__all__ = [
+    "SLICE",
+    "create_post_without_member",
+    "delete_by_owner",
+    "export_data",
+    "list_referenced",
+    "ports",
+    "require_capacity",
+]

@@ -199,16 +199,17 @@ def _publish_own_memberships(call: Call, row: ChannelRow) -> None:
         call.tx.emit(wire.THREAD_MEMBER_UPDATE, payload, event_audience)
 
 
-def delete(call: Call, row: ChannelRow) -> None:
-    """Delete a thread and its messages."""
+def delete(call: Call, row: ChannelRow, *, is_audited: bool = True) -> None:
+    """Delete a thread and its messages; `is_audited` also records its title in the audit log."""
     event_audience = audience(call.tx, row)
-    audit.record(
-        call,
-        row.guild_id or 0,
-        AuditLogAction.THREAD_DELETE,
-        target_id=row.id,
-        changes=audit.differences(_build_audited_thread(row), None),
-    )
+    if is_audited:
+        audit.record(
+            call,
+            row.guild_id or 0,
+            AuditLogAction.THREAD_DELETE,
+            target_id=row.id,
+            changes=audit.differences(_build_audited_thread(row), None),
+        )
     delete_without_events(call, row.guild_id, [row.id])
     payload = channel_wire.ThreadDeleted(
         id=ChannelId(row.id),

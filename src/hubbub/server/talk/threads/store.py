@@ -103,3 +103,24 @@ def find_pinned_post_id(tx: Tx, parent_id: int, pinned_flag: int) -> int | None:
         "SELECT id FROM channels WHERE parent_id = ? AND (flags & ?) <> 0", parent_id, pinned_flag
     )
     return post_id
+
+
+def list_by_owner(tx: Tx, user_id: int, *, after_id: int = 0, limit: int | None = None) -> list[ChannelRow]:
+    """Return the threads with an ID above `after_id` that a user created, at most `limit` unless it is None."""
+    sql = f"{_SELECT_THREADS} WHERE c.owner_id = ? AND c.type IN {_THREAD_TYPES} AND c.id > ? ORDER BY c.id"
+    parameters = (user_id, after_id)
+    return (
+        tx.fetch(ChannelRow, sql, *parameters)
+        if limit is None
+        else tx.fetch(ChannelRow, f"{sql} LIMIT ?", *parameters, limit)
+    )
+
+
+def list_memberships(tx: Tx, user_id: int) -> list[tuple[int, int]]:
+    """Return the ID of each thread that a user joined, with the time in Unix milliseconds."""
+    return [
+        (thread_id, joined_ms)
+        for thread_id, joined_ms in tx.all(
+            "SELECT thread_id, joined_ms FROM thread_members WHERE user_id = ? ORDER BY thread_id", user_id
+        )
+    ]

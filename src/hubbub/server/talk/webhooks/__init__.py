@@ -8,11 +8,12 @@ from hubbub.protocol.ids import GuildId
 from hubbub.protocol.resources.audit_log import AuditLogEntry
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
+from hubbub.server.identity.users.signals import UserDeleted
 from hubbub.server.places.audit_log import ReferencedObjects
 from hubbub.server.places.channels.signals import ChannelsDeleted
 from hubbub.server.talk.messages.signals import MessageChanged, MessageCrossposted, MessagesDeleted
 from hubbub.server.talk.webhooks import actions, ports, routes, store, views
-from hubbub.server.talk.webhooks.actions import create
+from hubbub.server.talk.webhooks.actions import create, export_data
 from hubbub.server.talk.webhooks.archive import ARCHIVE
 from hubbub.server.talk.webhooks.execution import execution_routes
 from hubbub.server.talk.webhooks.followers import jobs
@@ -43,6 +44,7 @@ SLICE = Slice(
     jobs=jobs.JOBS,
     listeners={
         ChannelsDeleted: actions.on_channels_deleted,
+        UserDeleted: actions.on_user_deleted,
         MessageCrossposted: jobs.on_message_crossposted,
         MessageChanged: jobs.on_message_changed,
         MessagesDeleted: jobs.on_messages_deleted,
@@ -54,6 +56,7 @@ __all__ = [
     "WebhookAuthor",
     "WebhookRow",
     "create",
+    "export_data",
     "find",
     "list_referenced",
     "map_owner_ids",

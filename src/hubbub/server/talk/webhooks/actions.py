@@ -1,13 +1,17 @@
 """Create, update and delete webhooks, and follow announcement channels."""
 
+from typing import Any
+
 import msgspec
 
 from hubbub.protocol.enums import AuditLogAction, MessageType, WebhookType
-from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, WebhookId
+from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, UserId, WebhookId
 from hubbub.protocol.resources import webhooks as wire
 from hubbub.protocol.resources.messages import MessageReference
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GuildAudience
+from hubbub.server.core.personal_data import export_row
+from hubbub.server.identity.users.signals import UserDeleted
 from hubbub.server.places import guilds
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.channels.signals import ChannelsDeleted
@@ -144,3 +148,13 @@ def follow(call: Call, source_channel: ChannelRef, target_channel: ChannelRef) -
         call, target_channel, MessageType.CHANNEL_FOLLOW_ADD, call.user_id, content=name, reference=reference
     )
     return row
+
+
+def on_user_deleted(call: Call, signal: UserDeleted) -> None:
+    """Remove a deleted user from the webhooks that they created."""
+    store.clear_creator(call.tx, signal.user_id)
+
+
+def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
+    """Return the webhooks that a user created, without their tokens, for the export of their data."""
+    return {"webhooks": [export_row(row, "user_id", "salt") for row in store.list_by_creator(call.tx, user_id)]}

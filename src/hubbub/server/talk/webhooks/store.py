@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from hubbub.server.core import meta
 from hubbub.server.core.batches import distinct_batches
+from hubbub.server.core.personal_data import Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = (
@@ -12,6 +13,15 @@ TABLES: Final = (
     "webhooks",
 )
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(
+        column="webhooks.user_id",
+        erasure=Erasure.CLEARED,
+        reason="The webhook belongs to the channel.",
+        export="webhooks",
+    ),
+)
+"""Columns of these tables that contain IDs of users."""
 
 
 _TOKEN_KEY_NAME: Final = "webhook_key"
@@ -190,3 +200,13 @@ def find_token_key(tx: Tx) -> bytes | None:
 def find_or_create_token_key(tx: Tx) -> bytes:
     """Return the HMAC key from which webhook tokens are derived; create it if it does not exist."""
     return meta.find_or_create_key(tx, _TOKEN_KEY_NAME)
+
+
+def list_by_creator(tx: Tx, user_id: int) -> list[WebhookRow]:
+    """Return the webhooks that a user created, oldest first."""
+    return tx.fetch(WebhookRow, f"SELECT {WEBHOOK_COLUMNS} FROM webhooks WHERE user_id = ? ORDER BY id", user_id)
+
+
+def clear_creator(tx: Tx, user_id: int) -> None:
+    """Remove a deleted user from the webhooks that they created."""
+    tx.run("UPDATE webhooks SET user_id = NULL WHERE user_id = ?", user_id)

@@ -1,15 +1,13 @@
 """Account settings: profile, password, sessions, authenticator, backup codes, passkeys and data export."""
 
-import asyncio
-from collections.abc import AsyncIterator
 from typing import Any, Final
 
 from aiohttp import web
 
-from hubbub.protocol import codec
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import accounts, harvests, login_providers, moderation_decisions, passkeys, users
 from hubbub.server.core.translation import gettext
+from hubbub.server.transports.web import data_exports
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
 PATH: Final = "/settings/account"
@@ -203,30 +201,6 @@ async def export_account(request: PageRequest) -> web.Response:
     The file is streamed, so the server holds one page of messages at a time.
     """
     account = await request.call(accounts.HARVEST)
-    headers = {
-        "Content-Type": "application/json",
-        "Content-Disposition": 'attachment; filename="hubbub-account.json"',
-        "Cache-Control": "no-store",
-        "X-Content-Type-Options": "nosniff",
-    }
-    return web.Response(body=_stream_export(request, codec.encode(account)), headers=headers)
-
-
-async def _stream_export(request: PageRequest, account: bytes) -> AsyncIterator[bytes]:
-    yield account.removesuffix(b"}") + b',"messages":[\n'
-    last_message_id, is_first = 0, True
-    while True:
-        query = {"after": [str(last_message_id)], "limit": [str(harvests.HARVEST_PAGE_MAX)]}
-        try:
-            messages = await request.call(harvests.LIST_HARVESTED_MESSAGES, query=query)
-        except ApiError as error:
-            if error.status != 429:
-                raise
-            await asyncio.sleep(float(error.extra.get("retry_after", 1)))
-            continue
-        if messages:
-            yield (b"" if is_first else b",\n") + b",\n".join(codec.encode(message) for message in messages)
-            last_message_id, is_first = int(messages[-1].id), False
-        if len(messages) < harvests.HARVEST_PAGE_MAX:
-            break
-    yield b"\n]}\n"
+    return data_exports.build_response(
+        account, lambda query: request.call(harvests.LIST_HARVESTED_MESSAGES, query=query)
+    )

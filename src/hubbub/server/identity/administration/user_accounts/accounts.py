@@ -1,20 +1,33 @@
-"""Search, suspend, delete and restore accounts, and end their sessions."""
+"""Search, suspend, delete, restore and export accounts, and end their sessions."""
 
-from typing import Final
+from typing import Any, Final
 
-from hubbub.protocol import errors
-from hubbub.protocol.ids import UserId
+from hubbub.protocol import codec, errors
+from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.resources import administration as wire
+from hubbub.protocol.resources.accounts import Harvest
+from hubbub.protocol.resources.harvests import HarvestedMessage, ListHarvestedMessages
 from hubbub.server.core import jobs as job_queue
-from hubbub.server.core.call import Call
+from hubbub.server.core.call import Actor, Call
 from hubbub.server.identity import accounts, users
 from hubbub.server.identity.administration import ports, rules, store
 from hubbub.server.identity.administration.audit_entries import audit
 from hubbub.server.identity.administration.signals import DeletionCanceled, DeletionScheduled, UserSuspended
 from hubbub.server.identity.administration.store import DeletionRow
+from hubbub.server.identity.administration.user_accounts import views
 from hubbub.server.identity.users import UserRow
 
-__all__ = ["end_sessions", "restore", "schedule_deletion", "search", "suspend", "unsuspend"]
+__all__ = [
+    "delete_written",
+    "end_sessions",
+    "export",
+    "list_messages",
+    "restore",
+    "schedule_deletion",
+    "search",
+    "suspend",
+    "unsuspend",
+]
 """The interface for the command line and other slices."""
 
 DELETE_USER_JOB: Final = "administration.delete_user"
@@ -125,17 +138,46 @@ def restore(call: Call, user: UserRow, *, reason: str | None = None) -> bool:
 
 
 def continue_deletion(call: Call, user_id: UserId) -> None:
-    """Delete a batch of a user's messages, and after the last batch the account.
+    """Delete a batch of what a user wrote, and after the last batch the account.
 
     Do nothing if the deletion is not scheduled any more."""
     user = users.find(call.tx, user_id)
     if user is None or store.find_deletion(call.tx, user_id) is None:
         return
-    if ports.delete_messages(call, user_id):
+    if delete_written(call, user_id):
         call.tx.enqueue(DELETE_USER_JOB, user_id, key=_job_key(user_id))
         return
     accounts.management.delete(call, user_id)
     _log_action(call, "user.deleted", user, detail="The grace period ended.")
+
+
+def delete_written(call: Call, user_id: UserId) -> bool:
+    """Delete a batch of what a user or bot wrote. Return whether there may be more.
+
+    Threads are deleted after the messages, because a thread in which other users wrote stays."""
+    return ports.delete_messages(call, user_id) or any(ports.delete_written(call, user_id))
+
+
+# Export
+
+
+def export(call: Call, user: UserRow, *, reason: str | None = None) -> Harvest:
+    """Return the stored data of a user, except messages, and record the export in the audit log."""
+    records: dict[str, Any] = {}
+    for sections in users.ports.export_data(call, user.id):
+        records |= sections
+    _log_action(call, "user.export", user, reason=reason)
+    return Harvest(
+        created_at=codec.timestamp(Snowflake(user.id).created_ms),
+        user=users.my_user(user, Actor(user_id=user.id, kind="user")),
+        sessions=views.sessions(call, user.id),
+        records=records,
+    )
+
+
+def list_messages(call: Call, user: UserRow, query: ListHarvestedMessages) -> list[HarvestedMessage]:
+    """Return a page of a user's messages for a data export, by ascending ID."""
+    return ports.list_messages(call, user.id, query)
 
 
 def _job_key(user_id: int) -> str:

@@ -1,4 +1,4 @@
-"""Job that deletes an account and its messages at the end of the grace period."""
+"""Job that deletes an account and everything that its user wrote at the end of the grace period."""
 
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call
@@ -7,9 +7,9 @@ from hubbub.server.identity.administration.user_accounts import accounts
 
 
 def delete_user(call: Call, job: Job) -> None:
-    """Delete a batch of the messages of an account whose grace period ended, and after the last batch the account.
+    """Delete a batch of what the user of an account wrote whose grace period ended, and after the last batch the account.
 
-    Reschedule the job while there are more messages. Do nothing if the deletion was canceled."""
+    Reschedule the job while there is more. Do nothing if the deletion was canceled."""
     accounts.continue_deletion(call, UserId(job.decode(int)))
 
 

@@ -3,6 +3,8 @@
 from hubbub.protocol import codec, errors
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import administration as wire
+from hubbub.protocol.resources.accounts import Harvest
+from hubbub.protocol.resources.harvests import HarvestedMessage, ListHarvestedMessages
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity.administration import rules
@@ -60,9 +62,10 @@ def end_user_sessions(call: Call, user_id: UserId, body: wire.AdministrativeActi
 
 @handles(wire.DELETE_USER)
 def delete_user(call: Call, user_id: UserId, body: wire.DeleteUser) -> wire.AdministeredUser:
-    """Delete an account and its messages, after a grace period.
+    """Delete an account and everything that its user wrote, after a grace period.
 
-    The account is suspended immediately. When the grace period ends, the account and all its messages are deleted.
+    The account is suspended immediately. When the grace period ends, the account is deleted with its messages, reactions,
+    votes, threads and scheduled events.
     """
     user = rules.require_user(call, user_id)
     accounts.schedule_deletion(call, user, reason=body.reason, grace_days=body.grace_days)
@@ -79,3 +82,22 @@ def restore_user(call: Call, user_id: UserId, body: wire.AdministrativeAction) -
     if not accounts.restore(call, user, reason=body.reason):
         raise errors.FORBIDDEN(message="No deletion of this account can be canceled.")
     return views.user(call, user)
+
+
+@handles(wire.EXPORT_USER, long=True)
+def export_user(call: Call, user_id: UserId, body: wire.AdministrativeAction) -> Harvest:
+    """Export the stored data of an account, except its messages.
+
+    Use it for a user who cannot log in, for example because the account is suspended. The export is recorded in the
+    audit log.
+    """
+    return accounts.export(call, rules.require_user(call, user_id), reason=body.reason)
+
+
+@handles(wire.LIST_EXPORTED_MESSAGES, long=True)
+def list_exported_messages(call: Call, user_id: UserId, query: ListHarvestedMessages) -> list[HarvestedMessage]:
+    """List the messages of an account for a data export.
+
+    The list is in ascending order of IDs. A page shorter than `limit` is the last one.
+    """
+    return accounts.list_messages(call, rules.require_user(call, user_id), query)

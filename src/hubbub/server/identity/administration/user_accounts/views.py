@@ -34,7 +34,7 @@ def user_details(call: Call, row: UserRow) -> wire.AdministeredUserDetails:
     """Build the wire model of an account with its sessions."""
     user_view = user(call, row)
     fields = {name: getattr(user_view, name) for name in user_view.__struct_fields__}
-    return wire.AdministeredUserDetails(**fields, sessions=_sessions(call, row.id))
+    return wire.AdministeredUserDetails(**fields, sessions=sessions(call, row.id))
 
 
 def users(call: Call, rows: Sequence[UserRow]) -> list[wire.AdministeredUser]:
@@ -67,7 +67,8 @@ def _deletion(call: Call, user_id: int) -> wire.ScheduledDeletion | None:
     )
 
 
-def _sessions(call: Call, user_id: int) -> list[AccountSession]:
+def sessions(call: Call, user_id: int) -> list[AccountSession]:
+    """Build the wire models of the login sessions of a user."""
     actor = call.actor_or_none  # None on the command line.
     return [
         AccountSession(

@@ -1,6 +1,6 @@
 """Search, usage counts, disabling and enabling of applications, for the slice `application_administration`."""
 
-from hubbub.server.identity.applications.actions import disable, enable
+from hubbub.server.identity.applications.actions import disable, enable, require_deletable
 from hubbub.server.identity.applications.store import (
     DisabledRow,
     count_user_authorizations,
@@ -16,5 +16,6 @@ __all__ = [
     "disable",
     "enable",
     "find_disabled",
+    "require_deletable",
     "search",
 ]

@@ -5,10 +5,16 @@ from typing import Final, NamedTuple
 
 from hubbub.protocol.enums import TeamMembershipState, TeamRole
 from hubbub.protocol.ids import TeamId
+from hubbub.server.core.personal_data import Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("teams", "team_members")
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="team_members.user_id", erasure=Erasure.DELETED, export="teams"),
+    PersonalColumn(column="teams.owner_id", erasure=Erasure.DELETED, export="teams"),
+)
+"""Columns of these tables that contain IDs of users."""
 
 _ROLE_RANKS: Final = {TeamRole.READ_ONLY: 1, TeamRole.DEVELOPER: 2, TeamRole.ADMIN: 3}
 """Order of the roles; a role includes the rights of lower roles."""

@@ -2,10 +2,15 @@
 
 from typing import Final, NamedTuple
 
+from hubbub.server.core.personal_data import Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("application_testers",)
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="application_testers.user_id", erasure=Erasure.DELETED, export="application_tests"),
+)
+"""Columns of these tables that contain IDs of users."""
 
 TESTER_INVITED: Final = 1
 """State of a tester who has not accepted the invitation yet."""

@@ -3,10 +3,21 @@
 from typing import Final, NamedTuple
 
 from hubbub.protocol.enums import ApplicationIntegrationType
+from hubbub.server.core.personal_data import Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("installations",)
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="installations.target_id", erasure=Erasure.DELETED, export="installations"),
+    PersonalColumn(
+        column="installations.user_id",
+        erasure=Erasure.KEPT,
+        reason="A guild keeps its applications.",
+        export="installations",
+    ),
+)
+"""Columns of these tables that contain IDs of users."""
 
 
 class InstallationRow(NamedTuple):

@@ -4,10 +4,15 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from hubbub.server.core.batches import batches
+from hubbub.server.core.personal_data import Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("thread_members",)
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="thread_members.user_id", erasure=Erasure.DELETED, export="thread_memberships"),
+)
+"""Columns of these tables that contain IDs of users."""
 
 
 class ThreadMemberRow(NamedTuple):

@@ -3,10 +3,13 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from hubbub.server.core.personal_data import Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("member_roles",)
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (PersonalColumn(column="member_roles.user_id", erasure=Erasure.DELETED, export="guilds"),)
+"""Columns of these tables that contain IDs of users."""
 
 
 def assign(tx: Tx, guild_id: int, user_id: int, role_ids: Iterable[int]) -> None:

@@ -1,5 +1,6 @@
 """Messages of lobbies, which are synchronized with linked channels and sent as webhook events."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -7,13 +8,14 @@ import msgspec
 from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import USER_MESSAGE_TYPES, WebhookEventType
 from hubbub.protocol.flags import MessageFlags
-from hubbub.protocol.ids import ApplicationId, LobbyId, MessageId, Snowflake
+from hubbub.protocol.ids import ApplicationId, LobbyId, MessageId, Snowflake, UserId
 from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import lobbies as wire
 from hubbub.protocol.resources.channels import LinkedLobby
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.core.denials import Denial, PermissionDenied
+from hubbub.server.core.personal_data import export_row
 from hubbub.server.core.rejections import RejectedWithSideEffects
 from hubbub.server.identity import identities, oauth2, users
 from hubbub.server.places.standing import access
@@ -26,6 +28,8 @@ from hubbub.server.talk.messages.signals import MessageChanged, MessageCreated, 
 
 DELETE_EXPIRED_JOB: Final = "lobbies.delete_expired_messages"
 """Kind of the job that deletes a lobby's expired messages."""
+DELETION_BATCH_SIZE: Final = 100
+"""Number of messages that one transaction of the deletion of an account deletes."""
 DELETE_EXPIRED_INTERVAL_MS: Final = 6 * 3_600_000
 """Delay in milliseconds between the expiry of the oldest remaining message and the next job.
 
@@ -178,10 +182,40 @@ def on_messages_deleted(call: Call, signal: MessagesDeleted) -> None:
     lobby = _find_linked_lobby(call, signal.channel.linked_lobby)
     if lobby is None:
         return
-    for message_id in store.delete_messages(call.tx, lobby.id, [message.id for message in signal.rows]):
+    _delete(call, lobby, [message.id for message in signal.rows])
+
+
+def delete_by_author(call: Call, user_id: UserId) -> bool:
+    """Delete a batch of a user's messages in all lobbies. Return whether the user may have more messages."""
+    rows = store.list_by_author(call.tx, user_id, DELETION_BATCH_SIZE)
+    message_ids_by_lobby: dict[int, list[int]] = {}
+    for row in rows:
+        message_ids_by_lobby.setdefault(row.lobby_id, []).append(row.id)
+    for lobby_id, message_ids in message_ids_by_lobby.items():
+        lobby = store.find(call.tx, lobby_id)
+        if lobby is None:
+            store.delete_messages(call.tx, lobby_id, message_ids)
+        else:
+            _delete(call, lobby, message_ids)
+    return len(rows) == DELETION_BATCH_SIZE
+
+
+def _delete(call: Call, lobby: LobbyRow, message_ids: Sequence[int]) -> None:
+    """Delete messages of a lobby, and publish the deletion of those that existed."""
+    for message_id in store.delete_messages(call.tx, lobby.id, message_ids):
         payload = wire.LobbyMessageDeleted(id=MessageId(message_id), lobby_id=LobbyId(lobby.id))
         actions.publish_message(call, lobby, wire.LOBBY_MESSAGE_DELETE, payload)
         _send_webhook_event(call, lobby, WebhookEventType.LOBBY_MESSAGE_DELETE, payload)
+
+
+def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
+    """Return a user's lobbies and their messages in lobbies for the export of their data."""
+    return {
+        "lobbies": [export_row(row, "user_id") for row in store.list_memberships(call.tx, user_id)],
+        "lobby_messages": [
+            export_row(row, "author_id", "moderation_metadata") for row in store.list_by_author(call.tx, user_id)
+        ],
+    }
 
 
 def check_lobby_authorization(call: Call, draft: MessageDraft) -> None:

@@ -3,7 +3,10 @@
 from hubbub.protocol import errors
 from hubbub.protocol.images import format_bytes
 from hubbub.server.core.call import Call
+from hubbub.server.identity.users.signals import UserDeleted
+from hubbub.server.places.guild_administration import GuildUsage
 from hubbub.server.places.standing import ChannelRef
+from hubbub.server.talk.messages import store as message_store
 from hubbub.server.talk.messages.content import json_columns
 from hubbub.server.talk.messages.content.records import MessageRow
 from hubbub.server.talk.messages.files import store
@@ -27,6 +30,7 @@ __all__ = [
     "FileRow",
     "OwnerUsage",
     "Usage",
+    "count_guild_contents",
     "owner_quota",
     "find",
     "find_quota",
@@ -57,11 +61,24 @@ def on_messages_imported(call: Call, signal: MessagesImported) -> None:
             store.insert(call.tx, _build_rows(row, signal.guild_id))
 
 
+def on_user_deleted(call: Call, signal: UserDeleted) -> None:
+    """Delete the storage quota of a deleted user."""
+    store.delete_quota(call.tx, signal.user_id)
+
+
 def _build_rows(row: MessageRow, guild_id: int | None) -> list[FileRow]:
     return [
         FileRow(int(file.id), row.channel_id, row.id, guild_id, row.author_id, file.size, file.filename)
         for file in json_columns.attachments(row)
     ]
+
+
+def count_guild_contents(call: Call, guild_id: int) -> GuildUsage:
+    """Return the number of messages in a guild and the size of its uploaded files in bytes."""
+    return GuildUsage(
+        message_count=message_store.count_in_guild(call.tx, guild_id),
+        storage_bytes=guild_usage(call.tx, guild_id).total_bytes,
+    )
 
 
 def owner_quota(call: Call, user_id: int) -> int | None:

@@ -3,10 +3,16 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from hubbub.server.core.personal_data import OPERATOR_RECORD, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 
 TABLES: Final = ("message_files", "storage_quotas")
 """Tables that only this slice writes."""
+PERSONAL_DATA: Final = (
+    PersonalColumn(column="message_files.owner_id", erasure=Erasure.WRITTEN, export="messages"),
+    PersonalColumn(column="storage_quotas.owner_id", erasure=Erasure.DELETED, omission=OPERATOR_RECORD),
+)
+"""Columns of these tables that contain IDs of users."""
 
 
 class FileRow(NamedTuple):
@@ -148,3 +154,8 @@ def set_quota(tx: Tx, owner_id: int, quota_bytes: int | None) -> None:
         owner_id,
         quota_bytes,
     )
+
+
+def delete_quota(tx: Tx, owner_id: int) -> None:
+    """Delete the quota that an operator set for a user."""
+    tx.run("DELETE FROM storage_quotas WHERE owner_id = ?", owner_id)

@@ -3,7 +3,7 @@
 from msgspec import UNSET
 
 from hubbub.protocol import codec
-from hubbub.protocol.ids import ChannelId, GuildId, MessageId
+from hubbub.protocol.ids import ChannelId, GuildId, MessageId, UserId
 from hubbub.protocol.resources import harvests as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
@@ -19,8 +19,13 @@ def list_harvested_messages(call: Call, query: wire.ListHarvestedMessages) -> li
     The list contains the caller's messages from all channels, in ascending order of IDs. A page shorter than
     `limit` is the last one.
     """
+    return list_user_messages(call, UserId(call.user_id), query)
+
+
+def list_user_messages(call: Call, user_id: UserId, query: wire.ListHarvestedMessages) -> list[wire.HarvestedMessage]:
+    """Return a page of a user's messages for a data export."""
     after_id = 0 if query.after is UNSET else int(query.after)
-    rows = store.list_by_author(call.tx, call.user_id, after_id, query.limit)
+    rows = store.list_by_author(call.tx, user_id, after_id, query.limit)
     guild_ids_by_channel = store.find_guild_ids(call.tx, [row.channel_id for row in rows])
     signer = AttachmentSigner(call)
     exported_messages = []
@@ -30,6 +35,7 @@ def list_harvested_messages(call: Call, query: wire.ListHarvestedMessages) -> li
             wire.HarvestedFile(filename=file.filename, size=file.size, url=signer.sign_url(row.channel_id, file))
             for file in json_columns.attachments(row)
         ]
+        extra = json_columns.extra(row)
         exported_messages.append(
             wire.HarvestedMessage(
                 id=MessageId(row.id),
@@ -39,6 +45,12 @@ def list_harvested_messages(call: Call, query: wire.ListHarvestedMessages) -> li
                 edited_timestamp=None if row.edited_ms is None else codec.timestamp(row.edited_ms),
                 content=row.content,
                 attachments=files,
+                type=row.type,
+                embeds=json_columns.embeds(row),
+                components=json_columns.components(row),
+                sticker_items=extra.sticker_items,
+                poll=extra.poll,
+                message_reference=json_columns.reference(row),
             )
         )
     return exported_messages

@@ -1,10 +1,10 @@
 """Reads of stored messages, nonces, and rules for sending and reading messages: the interface for other slices."""
 
 from hubbub.server.core.call import Call
-from hubbub.server.places.guild_administration import GuildUsage
-from hubbub.server.talk.messages import files, store
+from hubbub.server.talk.messages import store
 from hubbub.server.talk.messages.content.records import MessageRow
 from hubbub.server.talk.messages.drafts.nonces import claim_nonce
+from hubbub.server.talk.messages.reads.data_export import list_user_messages
 from hubbub.server.talk.messages.rules import (
     MESSAGE_CHANNEL_TYPES,
     can_read_history,
@@ -26,7 +26,6 @@ __all__ = [
     "MESSAGE_CHANNEL_TYPES",
     "can_read_history",
     "count_after",
-    "count_guild_contents",
     "find",
     "claim_nonce",
     "find_ephemeral",
@@ -36,17 +35,10 @@ __all__ = [
     "list_after",
     "list_around",
     "list_newest",
+    "list_user_messages",
     "list_recipients",
     "require_send",
 ]
-
-
-def count_guild_contents(call: Call, guild_id: int) -> GuildUsage:
-    """Return the number of messages in a guild and the size of its uploaded files in bytes."""
-    return GuildUsage(
-        message_count=store.count_in_guild(call.tx, guild_id),
-        storage_bytes=files.guild_usage(call.tx, guild_id).total_bytes,
-    )
 
 
 def list_around(

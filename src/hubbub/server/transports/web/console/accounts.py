@@ -9,6 +9,7 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import administration as wire
 from hubbub.protocol.resources import file_administration
 from hubbub.protocol.resources.administration import Operator
+from hubbub.server.transports.web import data_exports
 from hubbub.server.transports.web.console.common import (
     CONSOLE_PATH,
     GRACE_PERIODS,
@@ -87,6 +88,16 @@ async def delete_account(request: PageRequest, operator: Operator) -> web.Respon
 async def restore_account(request: PageRequest, operator: Operator) -> web.Response:
     """Cancel the deletion of an account."""
     return await PAGE.act(request, operator, wire.RESTORE_USER, reason_body(request), "Account restored.")
+
+
+@console_page("POST", USER_PATH + "/export")
+async def export_account(request: PageRequest, operator: Operator) -> web.Response:
+    """Export the data of an account as one JSON file."""
+    user_id = request.path_parameter("user_id")
+    account = await request.call(wire.EXPORT_USER, user_id, body=reason_body(request))
+    return data_exports.build_response(
+        account, lambda query: request.call(wire.LIST_EXPORTED_MESSAGES, user_id, query=query)
+    )
 
 
 async def _account_context(request: PageRequest) -> dict[str, Any]:

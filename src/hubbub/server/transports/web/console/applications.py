@@ -9,6 +9,7 @@ from hubbub.protocol.resources import administration
 from hubbub.protocol.resources import application_administration as wire
 from hubbub.protocol.resources.administration import Operator
 from hubbub.server.transports.web.console.common import (
+    GRACE_PERIODS,
     SearchPage,
     TargetPage,
     console_page,
@@ -55,13 +56,24 @@ async def enable_application(request: PageRequest, operator: Operator) -> web.Re
 @console_page("POST", APPLICATION_PATH + "/delete")
 async def delete_application(request: PageRequest, operator: Operator) -> web.Response:
     """Delete an application after its name was typed to confirm."""
-    fields, context = ("deletion_reason", "confirm"), await _context(request)
+    fields, context = ("deletion_reason", "grace_days", "confirm"), await _context(request)
     if request.form.trimmed("confirm") != context["application"].name:
         error = errors.invalid("confirm", "NAME_DIFFERS", "Type the name of the application exactly as shown.")
         return render_errors(request, "application.html", error, operator, fields=fields, **context)
-    body = {"reason": request.form.trimmed("deletion_reason")}
+    body: dict[str, Any] = {
+        "reason": request.form.trimmed("deletion_reason"),
+        "delete_messages": bool(request.form.trimmed("delete_messages")),
+    }
+    if request.form.trimmed("grace_days").isdecimal():
+        body["grace_days"] = int(request.form.trimmed("grace_days"))
     operation = wire.ADMINISTRATIVELY_DELETE_APPLICATION
-    return await PAGE.act(request, operator, operation, body, "Application deleted.", fields)
+    return await PAGE.act(request, operator, operation, body, "The application is being deleted.", fields)
+
+
+@console_page("POST", APPLICATION_PATH + "/restore")
+async def restore_application(request: PageRequest, operator: Operator) -> web.Response:
+    """Cancel the deletion of an application."""
+    return await PAGE.act(request, operator, wire.RESTORE_APPLICATION, reason_body(request), "Application restored.")
 
 
 async def _context(request: PageRequest) -> dict[str, Any]:
@@ -70,6 +82,7 @@ async def _context(request: PageRequest) -> dict[str, Any]:
     return {
         "application": await request.call(wire.GET_ADMINISTERED_APPLICATION, application_id),
         "entries": await request.call(administration.LIST_OPERATOR_ACTIONS, query=query),
+        "grace_periods": GRACE_PERIODS,
     }
 
 
@@ -79,5 +92,4 @@ PAGE: Final = TargetPage(
     "application.html",
     wire.ADMINISTRATIVELY_DELETE_APPLICATION,
     _context,
-    is_deleted_at_once=True,
 )

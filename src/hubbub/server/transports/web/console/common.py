@@ -54,12 +54,14 @@ ACTIONS: Final = {
     "application.approve_intent": "approved an intent of",
     "application.approve_scope": "approved a scope of",
     "application.create": "created the application",
-    "application.delete": "deleted the application",
+    "application.delete": "scheduled the deletion of",
+    "application.deleted": "deleted the application",
     "application.deny_approval": "denied a request of",
     "application.disable": "disabled the application",
     "application.enable": "enabled the application",
     "application.link_publisher": "linked the game",
     "application.reset_bot_token": "reset the bot token of",
+    "application.restore": "restored",
     "document.publish": "published the document",
     "feature.switch_off": "switched off",
     "feature.switch_on": "switched on",
@@ -89,6 +91,7 @@ ACTIONS: Final = {
     "user.create": "created the account",
     "user.delete": "scheduled the deletion of",
     "user.deleted": "deleted the account",
+    "user.export": "exported the data of",
     "user.end_sessions": "ended the sessions of",
     "user.restore": "restored",
     "user.set_password": "set the password of",
@@ -166,8 +169,6 @@ class TargetPage:
     """Function that reads the target for the template."""
     replace_error: Callable[[ApiError], ApiError] = lambda error: error
     """Function that replaces errors whose message does not fit the page."""
-    is_deleted_at_once: bool = False
-    """Whether a deleted target has no page, so that the section is shown instead."""
 
     async def act(
         self,
@@ -193,8 +194,7 @@ class TargetPage:
                 names={"reason": "deletion_reason"} if is_deletion else None,
                 **await self.read_context(request),
             )
-        target_path = "" if is_deletion and self.is_deleted_at_once else f"/{target_id}"
-        return request.redirect(CONSOLE_PATH + self.path + target_path, notice=notice)
+        return request.redirect(f"{CONSOLE_PATH}{self.path}/{target_id}", notice=notice)
 
 
 class SearchPage:
