@@ -49,6 +49,8 @@ COMMANDS = {
     "GET /admin/reports/{case_id}": "show-report",
     "POST /admin/reports/{case_id}/assign": "assign-report",
     "POST /admin/reports/{case_id}/decide": "decide-report",
+    "GET /admin/sessions": "list-sessions",
+    "POST /admin/sessions/{session_id}/end": "end-session",
     "GET /admin/storage": "storage",
     "GET /admin/users": "list-users",
     "GET /admin/users/{user_id}": "show-user",

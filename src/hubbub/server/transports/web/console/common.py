@@ -30,6 +30,7 @@ GRACE_PERIODS: Final = (
 
 SECTIONS: Final = (
     ("/users", "Accounts"),
+    ("/sessions", "Sessions"),
     ("/registrations", "Registrations"),
     ("/guilds", "Guilds"),
     ("/reports", "Reports"),
@@ -89,6 +90,7 @@ ACTIONS: Final = {
     "user.create": "created the account",
     "user.delete": "scheduled the deletion of",
     "user.deleted": "deleted the account",
+    "user.end_session": "ended a session of",
     "user.end_sessions": "ended the sessions of",
     "user.restore": "restored",
     "user.set_password": "set the password of",
