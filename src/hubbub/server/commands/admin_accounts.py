@@ -217,12 +217,18 @@ def remove_operator(call: Call, arguments: argparse.Namespace) -> list[str]:
 
 @action("audit-log")
 def print_audit_log(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Print the newest actions of operators."""
+    """Print the newest actions of operators, of all operators and kinds or of given ones."""
+    query = wire.ListOperatorAudit(
+        operator_id=None if arguments.operator is None else require_user(call, arguments.operator).id,
+        action=arguments.action,
+        target_id=None if arguments.target is None else Snowflake(parse_id(arguments.target)),
+        limit=wire.PAGE_LIMIT_MAX,
+    )
     lines = []
-    for entry in administration.audit.list_entries(call, wire.ListOperatorAudit(limit=wire.PAGE_LIMIT_MAX)):
+    for entry in administration.audit.list_entries(call, query):
         operator = "command line" if entry.operator_id is None else entry.operator_name or str(int(entry.operator_id))
         texts = [entry.created_at[:19] + "Z", operator + ":", entry.action, entry.target_name, entry.detail]
         if entry.reason is not None:
             texts.append(f"({entry.reason})")
         lines.append(" ".join(text for text in texts if text))
-    return lines or ["No actions yet."]
+    return lines or ["No actions found."]

@@ -119,7 +119,12 @@ def add_actions(add_action: AddAction) -> None:
     ):
         reason_parser.add_argument("--reason", help="reason for the audit log")
     set_operator_parser.add_argument("role", choices=("owner", "moderator", "auditor"))
-    add_action("audit-log", "list the newest actions of operators")
+    audit_log_parser = add_action("audit-log", "list the newest actions of operators")
+    audit_log_parser.add_argument("--operator", metavar="USERNAME", help="list actions of this operator only")
+    audit_log_parser.add_argument("--action", metavar="NAME", help="list actions of this kind only: user.suspend")
+    audit_log_parser.add_argument(
+        "--target", metavar="ID", help="list actions on this user, guild or other object only"
+    )
 
     link_publisher_parser = add_action("link-publisher", "make an application a game of a publisher, permanently")
     link_publisher_parser.add_argument("application_id", metavar="APPLICATION_ID")
