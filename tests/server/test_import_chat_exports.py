@@ -132,12 +132,12 @@ async def test_an_export_becomes_a_guild_with_placeholders(world: World, tmp_pat
     channels = {channel["name"]: channel for channel in (await owner.get(f"/guilds/{summary.guild_id}/channels")).ok()}
     assert channels["lobby"]["parent_id"] == channels["Rooms"]["id"]
     reply, first_message = (await owner.get(f"/channels/{channels['lobby']['id']}/messages")).ok()
-    assert (first_message["author"]["username"], first_message["author"]["global_name"]) == ("alice", None)
+    assert first_message["author"]["global_name"] == "alice"
     member = (await owner.get(f"/guilds/{summary.guild_id}/members/{first_message['author']['id']}")).ok()
     assert member["nick"] == "Alice"
     assert first_message["timestamp"].startswith("2018-10-")
     assert first_message["content"] == f"see <@{first_message['mentions'][0]['id']}>"
-    assert first_message["mentions"][0]["username"] == "bob"
+    assert first_message["mentions"][0]["global_name"] == "bob"
     assert (first_message["embeds"][0]["title"], first_message["embeds"][0]["color"]) == ("T", 0x123456)
     assert reply["referenced_message"]["id"] == first_message["id"]
     assert reply["edited_timestamp"] is not None
@@ -191,9 +191,9 @@ async def test_stickers_with_downloaded_files_are_imported(world: World, tmp_pat
     folder = write_export(tmp_path / "export")
     (folder / "export_Files" / "dance.json").write_bytes(LOTTIE)
     stickers = [
-        {"id": "600", "name": "Wave", "format": "Png", "sourceUrl": "export_Files/avatar.png"},
-        {"id": "601", "name": "Dance", "format": "Lottie", "sourceUrl": "export_Files/dance.json"},
-        {"id": "602", "name": "Lost", "format": "Png", "sourceUrl": "https://cdn.example/602.png"},
+        {"id": "600000000000000000", "name": "Wave", "format": "Png", "sourceUrl": "export_Files/avatar.png"},
+        {"id": "600000000000000001", "name": "Dance", "format": "Lottie", "sourceUrl": "export_Files/dance.json"},
+        {"id": "600000000000000002", "name": "Lost", "format": "Png", "sourceUrl": "https://cdn.example/602.png"},
     ]
     document = export_document(400_000_000_000_000_101, [message(30, user(1, "alice"), "", stickers=stickers)])
     document["channel"]["name"] = "stickers"
