@@ -1,7 +1,14 @@
-"""Every operation of operators has a command of `hubbub admin`."""
+"""Every operation of operators has a command of `hubbub admin` and is used by the console."""
 
+import ast
+import inspect
+from typing import Any
+
+from hubbub.protocol.operation import Operation
+from hubbub.protocol.resources import administration
 from hubbub.server.app import App
 from hubbub.server.commands import admin_socket
+from hubbub.server.transports.web.console import PAGE_MODULES
 from tests.world import small_config
 
 COMMANDS = {
@@ -50,6 +57,8 @@ COMMANDS = {
     "GET /admin/reports/{case_id}": "show-report",
     "POST /admin/reports/{case_id}/assign": "assign-report",
     "POST /admin/reports/{case_id}/decide": "decide-report",
+    "GET /admin/sessions": "list-sessions",
+    "POST /admin/sessions/{session_id}/end": "end-session",
     "GET /admin/storage": "storage",
     "GET /admin/users": "list-users",
     "GET /admin/users/{user_id}": "show-user",
@@ -64,6 +73,33 @@ COMMANDS = {
     "POST /admin/users/{user_id}/unsuspend": "unban-user",
 }
 """Commands that do the same as an operation."""
+
+
+def list_console_operations() -> list[Operation[Any, Any]]:
+    """Return the operations that the source of the console's pages names."""
+    operations = []
+    for module in PAGE_MODULES:
+        for node in ast.walk(ast.parse(inspect.getsource(module))):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                value = getattr(getattr(module, node.value.id, None), node.attr, None)
+            elif isinstance(node, ast.Name):
+                value = getattr(module, node.id, None)
+            else:
+                continue
+            if isinstance(value, Operation):
+                operations.append(value)
+    return operations
+
+
+def test_the_console_uses_every_operation_of_operators() -> None:
+    operations = {
+        endpoint.operation
+        for endpoint in App(small_config()).table.endpoints
+        if endpoint.operation.operator is not None
+    }
+    used_operations = {*list_console_operations(), administration.GET_MY_OPERATOR}
+
+    assert {f"{operation.method} {operation.path}" for operation in operations - used_operations} == set()
 
 
 def test_every_operation_of_operators_has_a_command() -> None:

@@ -126,6 +126,12 @@ def test_the_image_exposes_the_ports_of_its_settings() -> None:
     assert exposed == [f"{config.port}/tcp", f"{gateway.voice.port}/tcp", f"{gateway.voice.udp_port}/udp"]
 
 
+def test_every_image_of_the_compose_file_has_a_version() -> None:
+    images = {service.get("image", "") for service in compose()["services"].values()}
+    for image in images - {compose()["services"]["api"].get("image", "")}:
+        assert re.search(r":v?\d", image), image
+
+
 def test_every_setting_of_the_compose_file_exists_and_is_valid() -> None:
     services = compose()["services"]
     configs = [
@@ -261,6 +267,9 @@ def test_the_workflows_use_existing_targets_and_the_supported_versions() -> None
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     versions = workflows["test.yml"]["jobs"]["test"]["strategy"]["matrix"]["python"]
     assert project["requires-python"] == f">={versions[0]}"
+    prefix = "Programming Language :: Python :: "
+    classifiers = [line.removeprefix(prefix) for line in project["classifiers"] if line.startswith(f"{prefix}3.")]
+    assert classifiers == versions
     publish = workflows["release.yml"]["jobs"]["publish"]
     assert publish["permissions"] == {"id-token": "write"}
     assert set(publish["needs"]) == {"test", "build"}

@@ -33,6 +33,24 @@ from tests.third_party_files import needs_call_files
 
 TIMEOUT_SECONDS: Final = 60.0
 PACKAGE: Final = ROOT / "src" / "hubbub"
+SDK_PROGRAM: Final = """
+import asyncio, sys
+from hubbub.protocol.resources import identities
+from hubbub.sdk import Api, AuthorizationTokenType, Client, ClientCreateOptions
+
+async def main():
+    url, bot_token = sys.argv[1:]
+    async with Api(url, bot_token) as api:
+        body = identities.CreateProvisionalToken(external_user_id="hero-1", preferred_global_name="Hero")
+        token = await api.call(identities.BOT_PARTNER_SDK_TOKEN, body=body)
+    async with Client(ClientCreateOptions(web_base=url)) as client:
+        await client.update_token(AuthorizationTokenType.BEARER, token.access_token)
+        await client.connect()
+        print(client.get_current_user().display_name)
+
+asyncio.run(main())
+"""
+"""A program that connects a player of a game, given the address of a platform and the token of the game's bot."""
 
 pytestmark = pytest.mark.xdist_group("installation")
 
@@ -273,7 +291,32 @@ def test_a_base_install_can_check_a_deployment(base_install: Environment) -> Non
     assert "cannot connect to" in done.stdout
 
 
-@pytest.mark.parametrize("command", ["dev", "serve", "admin list-approvals", "backup copy", "doctor"])
+def test_a_client_of_a_base_install_connects_to_an_installed_server(
+    base_install: Environment, server_install: Environment
+) -> None:
+    with server_install.server("dev") as document:
+        bot_token = document["applications"]["demo-game"]["bot"]["token"]
+        done = base_install.run("python", "-c", SDK_PROGRAM, document["web"], bot_token)
+    assert (done.returncode, done.stdout) == (0, "Hero\n"), done.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "dev",
+        "serve",
+        "admin list-approvals",
+        "backup copy",
+        "restore copy",
+        "export 1 --output guild.zip",
+        "import guild",
+        "top",
+        "replay recording.json",
+        "world from-template template.json",
+        "parity openapi.json",
+        "doctor",
+    ],
+)
 def test_a_base_install_names_the_extra_of_a_server_command(base_install: Environment, command: str) -> None:
     done = base_install.run("hubbub", *command.split())
     assert (done.returncode, done.stdout) == (2, "")

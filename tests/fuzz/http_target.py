@@ -33,6 +33,7 @@ DESTRUCTIVE_OPERATIONS = frozenset(
         "delete_other_auth_sessions",
         "delete_user",
         "disable_application",
+        "end_session",
         "end_user_sessions",
         "leave_guild",
         "remove_operator",

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from hubbub.protocol.enums import ChannelType, MessageType
-from tests.media import png
+from tests.media import mp3, png
 from tests.server.archives import ID, read_archive
 from tests.server.test_import_validation import GUILD_ID
 from tests.world import NOW_MS
@@ -22,6 +22,8 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_siz
 PERMISSIONS = st.integers(1, (1 << 53) + 7).map(str)
 LOTTIE = json.dumps({"fr": 30, "ip": 0, "op": 30, "w": 320, "h": 320, "layers": []}).encode()
 LOTTIE_HASH = hashlib.sha256(LOTTIE).hexdigest()[:32]
+SOUND = mp3()
+SOUND_HASH = hashlib.sha256(SOUND).hexdigest()[:32]
 IMAGES = {hashlib.sha256(data).hexdigest()[:32]: data for data in (png(size, size) for size in (1, 2, 3))}
 """Images by their hash."""
 
@@ -44,6 +46,10 @@ class GuildBuilder:
         self._add_expressions()
         self._add_channels()
         self._add_webhooks()
+        self._add_sounds()
+        self._add_introduction()
+        self._add_rules()
+        self._add_events()
         for channel in list(self.records["channels"]):
             if channel.get("type", 0) in (ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT):
                 self._add_messages(channel)
@@ -198,6 +204,113 @@ class GuildBuilder:
                     for target, kind in sorted(found, key=lambda item: int(item[0]))
                 ]
 
+    def _add_sounds(self) -> None:
+        for number in range(self.draw(st.integers(0, 2))):
+            sound = {"id": self._id(), "user_id": USER_IDS[1], "name": f"sound {number}", "file": SOUND_HASH}
+            emoji = {"emoji_name": "🎵"}
+            if emojis := self.records.get("emojis"):
+                emoji = {"emoji_id": emojis[0]["id"], "emoji_name": emojis[0]["name"]}
+            volume = self.draw(st.sampled_from([0.25, 0.5, 0.75]))
+            self._add("sounds", sound | {"volume": volume} | (emoji if self.draw(st.booleans()) else {}))
+
+    def _add_introduction(self) -> None:
+        """Add a welcome screen, an onboarding with answers, a form and a guild tag."""
+        texts = [channel for channel in self.records["channels"] if "type" not in channel]
+        channel_ids = [channel["id"] for channel in texts]
+        if self.draw(st.booleans()):
+            channels = [
+                {"channel_id": channel_id, "description": self.draw(TEXTS), "emoji_id": None, "emoji_name": "👋"}
+                for channel_id in self._draw_subset(channel_ids)
+            ]
+            self._add("welcome_screens", {"channels": channels}, description=TEXTS.filter(str.strip))
+        if self.draw(st.booleans()):
+            prompts = [self._draw_prompt(number, channel_ids) for number in range(self.draw(st.integers(0, 2)))]
+            onboarding = {"default_channel_ids": self._draw_subset(channel_ids), "prompts": prompts}
+            self._add("onboardings", onboarding, enabled=1, mode=1)
+            option_ids = [option["id"] for prompt in prompts for option in prompt["options"]]
+            for user_id in self._draw_subset(USER_IDS[:-1]) if option_ids else ():
+                answers = self._draw_subset(option_ids) or option_ids[:1]
+                self._add("onboarding_answers", {"user_id": user_id, "option_ids": answers})
+        if self.draw(st.booleans()):
+            rules = {"field_type": "TERMS", "label": "Rules", "required": True, "values": ["Be kind", "No spam"]}
+            question = {"field_type": "TEXT_INPUT", "label": self.draw(TEXTS.filter(str.strip)), "required": False}
+            form = {"version_ms": NOW_MS - 8, "fields": [rules, question]}
+            self._add("member_verification_forms", form, description=TEXTS.filter(str.strip))
+        if self.draw(st.booleans()):
+            self._add("guild_tags", {"tag": "HUB"}, badge=st.sampled_from(sorted(IMAGES)))
+
+    def _draw_prompt(self, number: int, channel_ids: list[str]) -> dict[str, Any]:
+        role_ids = [role["id"] for role in self.records["roles"][1:]]
+        return {
+            "id": self._id(),
+            "title": f"prompt {number}",
+            "options": [
+                {
+                    "id": self._id(),
+                    "title": f"option {number} {option}",
+                    "description": self.draw(TEXTS),
+                    "emoji": {"id": None, "name": "🎉", "animated": False},
+                    "role_ids": self._draw_subset(role_ids),
+                    "channel_ids": self._draw_subset(channel_ids),
+                }
+                for option in range(self.draw(st.integers(1, 2)))
+            ],
+            "single_select": self.draw(st.booleans()),
+            "required": self.draw(st.booleans()),
+            "in_onboarding": self.draw(st.booleans()),
+            "type": self.draw(st.integers(0, 1)),
+        }
+
+    def _add_rules(self) -> None:
+        """Add rules of auto moderation."""
+        text_ids = [channel["id"] for channel in self.records["channels"] if "type" not in channel]
+        triggers: list[tuple[int, dict[str, Any]]] = [
+            (1, {"keyword_filter": ["spam*"], "regex_patterns": ["b+"], "allow_list": ["spamalot"]}),
+            (4, {"presets": [1, 3], "allow_list": []}),
+            (5, {"mention_total_limit": 7, "mention_raid_protection_enabled": True}),
+        ]
+        actions: list[dict[str, Any]] = [
+            {"type": 1, "metadata": {"custom_message": "No"}},
+            {"type": 2, "metadata": {"channel_id": text_ids[0]}},
+            {"type": 3, "metadata": {"duration_seconds": 60}},
+        ]
+        for number, (trigger_type, metadata) in enumerate(self._draw_subset(triggers)):
+            rule = {
+                "id": self._id(),
+                "name": f"rule {number}",
+                "creator_id": self.draw(st.sampled_from(USER_IDS)),
+                "event_type": 1,
+                "trigger_type": trigger_type,
+                "trigger_metadata": metadata,
+                "actions": self._draw_subset(actions) or actions[:1],
+                "exempt_roles": [role["id"] for role in self._draw_subset(self.records["roles"][1:])],
+                "exempt_channels": self._draw_subset(text_ids),
+            }
+            self._add("auto_moderation_rules", rule, enabled=1)
+
+    def _add_events(self) -> None:
+        """Add scheduled events in a voice channel or elsewhere, with responses."""
+        voice_ids = [
+            channel["id"] for channel in self.records["channels"] if channel.get("type") == ChannelType.GUILD_VOICE
+        ]
+        for number in range(self.draw(st.integers(0, 2))):
+            event: dict[str, Any] = {
+                "id": self._id(),
+                "name": f"event {number}",
+                "creator_id": self.draw(st.sampled_from(USER_IDS)),
+                "start_ms": NOW_MS + 3_600_000,
+                "status": 1,
+            }
+            if voice_ids and self.draw(st.booleans()):
+                event |= {"entity_type": 2, "channel_id": voice_ids[0]}
+            else:
+                event |= {"entity_type": 3, "location": "Harbor", "end_ms": NOW_MS + 7_200_000}
+            if users := sorted(self._draw_subset(USER_IDS)):
+                event["scheduled_event_users"] = [{"user_id": user, "response": 1} for user in users]
+            self._add(
+                "scheduled_events", event, description=TEXTS.filter(str.strip), image=st.sampled_from(sorted(IMAGES))
+            )
+
     def _add_webhooks(self) -> None:
         texts = [channel for channel in self.records["channels"] if "type" not in channel]
         for number in range(self.draw(st.integers(0, 2))):
@@ -345,7 +458,8 @@ def list_files(records: Records, contents: dict[str, bytes]) -> dict[str, bytes]
     """Return the files of an archive by their path: the attachments, and the images that the records name."""
     text = json.dumps(records)
     images = IMAGES | {LOTTIE_HASH: LOTTIE}
-    return contents | {f"images/{name}": data for name, data in images.items() if name in text}
+    sounds = {f"sounds/{SOUND_HASH}": SOUND} if SOUND_HASH in text else {}
+    return contents | sounds | {f"images/{name}": data for name, data in images.items() if name in text}
 
 
 def describe_archive(path: Path) -> dict[str, list[str]]:
@@ -356,15 +470,18 @@ def describe_archive(path: Path) -> dict[str, list[str]]:
         for record in records.get(table, []):
             text = " ".join(record[field].split(" ")[:2]) if table == "messages" else record[field]
             names.setdefault(record["id"], f"{table} {text}")
-    for record in [record for table in ("emojis", "stickers", "webhooks") for record in records.get(table, [])]:
+    named_tables = ("emojis", "stickers", "webhooks", "sounds", "auto_moderation_rules", "scheduled_events")
+    for record in [record for table in named_tables for record in records.get(table, [])]:
         names[record["id"]] = record["name"]
+    for prompt in [prompt for record in records.get("onboardings", []) for prompt in record["prompts"]]:
+        names |= {entry["id"]: entry["title"] for entry in (prompt, *prompt["options"])}
     for record in records.get("channels", []):
         names |= {tag["id"]: tag["name"] for tag in record.get("available_tags", [])}
     for record in records.get("messages", []):
         names |= {file["id"]: file["filename"] for file in record.get("attachments", [])}
 
     def describe(value: Any) -> str:
-        for name in ("overwrites", "thread_members", "reactions", "poll_votes"):
+        for name in ("overwrites", "thread_members", "reactions", "poll_votes", "scheduled_event_users"):
             if name in value:
                 value = value | {name: sorted(value[name], key=describe)}
         return ID.sub(

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol.enums import ChannelType
 from hubbub.server.transfer.chat_exports import ChatExportSource
 from hubbub.server.transfer.importer import Importer, ImportSummary, check
 from hubbub.server.transfer.records import InvalidArchive
 from tests.media import png
+from tests.server.archived_guilds import LOTTIE
 from tests.world import NOW_MS, Actor, World
 
 GUILD_ID = 400_000_000_000_000_000
@@ -130,10 +132,12 @@ async def test_an_export_becomes_a_guild_with_placeholders(world: World, tmp_pat
     channels = {channel["name"]: channel for channel in (await owner.get(f"/guilds/{summary.guild_id}/channels")).ok()}
     assert channels["lobby"]["parent_id"] == channels["Rooms"]["id"]
     reply, first_message = (await owner.get(f"/channels/{channels['lobby']['id']}/messages")).ok()
-    assert first_message["author"]["global_name"] == "Alice"
+    assert first_message["author"]["global_name"] == "alice"
+    member = (await owner.get(f"/guilds/{summary.guild_id}/members/{first_message['author']['id']}")).ok()
+    assert member["nick"] == "Alice"
     assert first_message["timestamp"].startswith("2018-10-")
     assert first_message["content"] == f"see <@{first_message['mentions'][0]['id']}>"
-    assert first_message["mentions"][0]["global_name"] == "Bob"
+    assert first_message["mentions"][0]["global_name"] == "bob"
     assert (first_message["embeds"][0]["title"], first_message["embeds"][0]["color"]) == ("T", 0x123456)
     assert reply["referenced_message"]["id"] == first_message["id"]
     assert reply["edited_timestamp"] is not None
@@ -159,6 +163,53 @@ async def test_a_thread_is_below_its_channel(world: World, tmp_path: Path) -> No
     assert (thread["name"], thread["message_count"]) == ("details", 1)
     assert [entry["content"] for entry in (await owner.get(f"/channels/{thread['id']}/messages")).ok()] == [
         "in the thread"
+    ]
+
+
+async def test_posts_are_below_a_forum(world: World, tmp_path: Path) -> None:
+    owner = await world.user("mover")
+    post_id = 500_000_000_000_000_000 + (20 << 22)
+    forum = {"type": "GuildPublicThread", "categoryId": "400000000000000200", "category": "ideas"}
+    question = message(20, user(1, "alice"), "What do you think?")
+    answer = message(21, user(2, "bob"), "Good idea")
+    folder = write_export(tmp_path / "export")
+    document = export_document(post_id, [question, answer], name="A new game", **forum)
+    (folder / "post.json").write_text(json.dumps(document))
+
+    summary = await import_export(world, folder, owner)
+
+    channels = {channel["name"]: channel for channel in (await owner.get(f"/guilds/{summary.guild_id}/channels")).ok()}
+    assert channels["ideas"]["type"] == ChannelType.GUILD_FORUM
+    archived = await owner.get(f"/channels/{channels['ideas']['id']}/threads/archived/public")
+    (post,) = archived.ok()["threads"]
+    contents = [entry["content"] for entry in (await owner.get(f"/channels/{post['id']}/messages")).ok()]
+    assert (post["name"], contents) == ("A new game", ["Good idea", "What do you think?"])
+
+
+async def test_stickers_with_downloaded_files_are_imported(world: World, tmp_path: Path) -> None:
+    owner = await world.user("mover")
+    folder = write_export(tmp_path / "export")
+    (folder / "export_Files" / "dance.json").write_bytes(LOTTIE)
+    stickers = [
+        {"id": "600000000000000000", "name": "Wave", "format": "Png", "sourceUrl": "export_Files/avatar.png"},
+        {"id": "600000000000000001", "name": "Dance", "format": "Lottie", "sourceUrl": "export_Files/dance.json"},
+        {"id": "600000000000000002", "name": "Lost", "format": "Png", "sourceUrl": "https://cdn.example/602.png"},
+    ]
+    document = export_document(400_000_000_000_000_101, [message(30, user(1, "alice"), "", stickers=stickers)])
+    document["channel"]["name"] = "stickers"
+    (folder / "stickers.json").write_text(json.dumps(document))
+
+    summary = await import_export(world, folder, owner)
+
+    guild_stickers = {
+        sticker["name"]: sticker for sticker in (await owner.get(f"/guilds/{summary.guild_id}/stickers")).ok()
+    }
+    assert {name: sticker["format_type"] for name, sticker in guild_stickers.items()} == {"Wave": 1, "Dance": 3}
+    channels = {channel["name"]: channel for channel in (await owner.get(f"/guilds/{summary.guild_id}/channels")).ok()}
+    [sent] = (await owner.get(f"/channels/{channels['stickers']['id']}/messages")).ok()
+    assert [item["id"] for item in sent["sticker_items"]] == [
+        guild_stickers["Wave"]["id"],
+        guild_stickers["Dance"]["id"],
     ]
 
 

@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from hubbub.server.app import App
 from hubbub.server.cli import main
 from hubbub.server.commands.top import Rates, parse, render
+from hubbub.server.core.config import Config
+from hubbub.server.core.store import Tx
 from tests.rehearsal import Rehearsal
 from tests.world import WAIT_TIMEOUT_SECONDS
 
@@ -113,6 +116,47 @@ def test_rates_and_latencies_are_computed_between_two_samples() -> None:
     assert rates.quantile(0.5, "hubbub_db_seconds") is None
     line = render("http://x", first_sample, last_sample, is_since_start=False, operations_max=5).splitlines()[-1]
     assert line.split() == ["GET", "/users/@me", "4.0", "25.0", "%", "55.0", "ms", "99.1", "ms"]
+
+
+async def test_stored_and_failed_jobs_are_shown(store_config: Config) -> None:
+    app = App(store_config)
+    await app.start()
+    try:
+
+        def create_jobs(tx: Tx) -> None:
+            later_ms = app.clock.now_ms() + 3_600_000
+            for kind, state in (
+                ("a.deliver", "failed"),
+                ("a.deliver", "failed"),
+                ("b.send", "failed"),
+                ("c", "waiting"),
+            ):
+                job_id = tx.enqueue(kind, None, due_ms=later_ms)
+                tx.run("UPDATE jobs SET state = ? WHERE id = ?", state, job_id)
+
+        await app.job_queue_monitor.update()
+        [waiting_count] = [
+            sample.value
+            for sample in app.metrics.stored_jobs.collect()[0].samples
+            if sample.labels["state"] == "waiting"
+        ]
+        await app.database.write(create_jobs)
+        await app.job_queue_monitor.update()
+
+        code, output, errors = await run_once("--url", app.config.web_url)
+    finally:
+        await app.stop()
+
+    assert (code, errors) == (0, "")
+    lines = {line.split("  ")[0].strip(): line for line in output.splitlines()}
+    assert lines["Jobs"].endswith(f", {waiting_count + 1:.0f} waiting, 0 retrying, 3 failed")
+    assert lines["Failed"].split(maxsplit=1)[1] == "2 a.deliver, 1 b.send"
+
+
+async def test_a_process_without_a_worker_does_not_count_stored_jobs(rehearsal: Rehearsal) -> None:
+    _, output, _ = await run_once("--url", rehearsal.url)
+
+    assert "unknown in this process; look at one with the role worker" in output
 
 
 def test_a_restarted_server_has_no_negative_rates() -> None:

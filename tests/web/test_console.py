@@ -38,7 +38,16 @@ async def test_the_console_is_accessible(web_world: World, open_page: OpenPage, 
     async with open_page(width) as page:
         await page.emulate_media(color_scheme=scheme)
         await page.context.add_cookies([{"name": "hubbub_session", "value": ann.token, "url": web_world.url}])
-        sections = ("/guilds", "/applications", "/files", "/announcements", "/features", "/queues", "/operators")
+        sections = (
+            "/guilds",
+            "/applications",
+            "/files",
+            "/announcements",
+            "/features",
+            "/queues",
+            "/operators",
+            "/sessions",
+        )
         details = (f"/users/{ann.id}", f"/users/{ben.id}", f"/guilds/{guild.id}", f"/applications/{bot.application_id}")
         report_paths = ("/reports", f"/reports/{case['id']}", "/appeals")
         for path in ("/users", "/users?query=nothing", *details, *sections, *report_paths):

@@ -34,6 +34,7 @@ from hubbub.server.core.faults import Faults
 from hubbub.server.core.id_marks import IdMark
 from hubbub.server.core.images import ImageConverter
 from hubbub.server.core.job_handlers import job_handlers
+from hubbub.server.core.job_queue_monitor import JobQueueMonitor
 from hubbub.server.core.jobs import Worker, release_leases
 from hubbub.server.core.loop_monitor import LoopMonitor
 from hubbub.server.core.mail import Mailbox, open_mailer
@@ -157,6 +158,12 @@ class App:
         self.gateway: Gateway | None = None
         self.voice: VoiceServer | None = None
         self.worker: Worker | None = None
+        self.job_queue_monitor = JobQueueMonitor(
+            self.database,
+            self.clock,
+            stored_jobs=self.metrics.stored_jobs,
+            failed_jobs=self.metrics.failed_jobs,
+        )
         self.on_fatal: Callable[[], None] | None = None
         """Function called when the process must stop: another process took its number or migrated to an incompatible schema."""
         self._process_lease: ProcessLease | None = None
@@ -337,6 +344,9 @@ class App:
         self._http_server = http_server
         if self.worker is not None:
             self.worker.start()
+            if not self.config.control:
+                # A rehearsal is copied while it waits, so it runs no periodic reads.
+                self.job_queue_monitor.start()
         self._runner = http_server.runner(
             access_log=None,
             handle_signals=False,
@@ -418,6 +428,7 @@ class App:
             await self._http_server.drain(self.config.gateway.drain_ms / 1000)
             await self._runner.cleanup()
         await self.images.close()
+        await self.job_queue_monitor.close()
         if self.worker is not None:
             await self.worker.stop()
         # The gateway closes after everything else that commits: it announces the node's shutdown to the other nodes.

@@ -26,6 +26,7 @@ REASON = {"reason": "test"}
     "list_operator_actions",
     "list_administered_features",
     "list_files",
+    "list_sessions",
     "search_guilds",
     "get_administered_guild",
     "get_guild_storage",
@@ -170,6 +171,13 @@ async def _existing_operator(platform: Platform) -> ValidRequest:
 @recipe("delete_user", "suspend_user", "end_user_sessions")
 async def _user(platform: Platform) -> ValidRequest:
     return ValidRequest(platform.operator, {"user_id": (await platform.world.user()).id}, REASON)
+
+
+@recipe("end_session")
+async def _session(platform: Platform) -> ValidRequest:
+    user = await create_user_with_password(platform.world, platform.builder.unused_name("visitor"))
+    [session] = (await user.get("/auth/sessions")).ok()
+    return ValidRequest(platform.operator, {"session_id": session["id"]}, REASON)
 
 
 @recipe("unsuspend_user")

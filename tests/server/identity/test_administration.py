@@ -107,6 +107,8 @@ async def test_the_audit_log_has_pages_and_filters(world: World) -> None:
     assert [audit_entry["target_name"] for audit_entry in first_page] == ["user2", "user1"]
     assert await list_actions(ann, before=first_page[-1]["id"], operator_id=str(ann.id)) == [("user.suspend", "user0")]
     assert await list_actions(ann, target_id=str(users[1].id)) == [("user.suspend", "user1")]
+    assert await list_actions(ann, action="user.suspend", target_id=str(users[1].id)) == [("user.suspend", "user1")]
+    assert await list_actions(ann, action="user.delete") == []
     assert (await ann.get("/admin/audit-log", params={"limit": "101"})).errors("limit") == ["NUMBER_TYPE_MAX"]
 
 

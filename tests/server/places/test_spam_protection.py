@@ -135,3 +135,114 @@ def test_only_the_raid_protection_is_on_in_serve_and_it_is_off_in_rehearsals() -
 
     assert (serve_protection.new_account_minutes, serve_protection.raid_joins_max) == (0, 60)
     assert (dev_protection.new_account_minutes, dev_protection.raid_joins_max) == (0, 0)
+
+
+async def send(user: Actor, guild: Guild, **body: Any) -> ApiResponse:
+    """Send a message to the general channel of a guild."""
+    return await user.post(f"/channels/{guild.general}/messages", json=body)
+
+
+class TestLinkRules:
+    """The rules of the server for links by host."""
+
+    @pytest.fixture
+    def world_config(self, store_config: Config) -> Config:
+        protection = ProtectionConfig(denied_link_hosts=("evil.example", "xn--bse-sna.example"))
+        return msgspec.structs.replace(store_config, protection=protection)
+
+    async def test_links_to_a_denied_host_are_rejected_however_they_are_written(self, world: World) -> None:
+        guild = await world.guild()
+
+        response = await send(guild.owner, guild, content="see https://evil.example/offer")
+
+        assert response.rejected(400, 200000)["message"] == (
+            "Links to evil.example are not allowed on this server. Remove the link and send the message again."
+        )
+        for text in (
+            "HTTPS://WWW.Evil.Example",
+            "[offer](https://user:password@evil.example:8080/)",
+            "<https://evil.example.>",
+            "https://evil.example\\@good.example/",
+            "https://evil%2Eexample",
+            "https://evil。example",
+            "**https://evil.example**",
+            "https://böse.example",
+            "www.evil.example",
+        ):
+            assert (await send(guild.owner, guild, content=text)).status == 400, text
+        for text in (
+            "https://good.example/evil.example",
+            "https://notevil.example",
+            "https://evil.example.org",
+            "https://evil.example@good.example",
+            "evil.example is a bad site",
+            "https://[::1]/",
+        ):
+            assert (await send(guild.owner, guild, content=text)).status == 200, text
+
+    async def test_the_rules_apply_to_edits_embeds_and_buttons(self, world: World) -> None:
+        guild = await world.guild()
+        bot = await world.bot(guild)
+        message = await guild.send_message(guild.owner, "text")
+        path = f"/channels/{guild.general}/messages/{message['id']}"
+        button = {"type": 2, "style": 5, "label": "Offer", "url": "https://evil.example"}
+
+        (await guild.owner.patch(path, json={"content": "https://evil.example"})).rejected(400, 200000)
+        embed = {"title": "Offer", "url": "https://evil.example"}
+        (await send(bot, guild, embeds=[embed])).rejected(400, 200000)
+        (await send(bot, guild, content="x", components=[{"type": 1, "components": [button]}])).rejected(400, 200000)
+        (await send(bot, guild, embeds=[embed | {"url": "https://good.example"}])).ok()
+
+    async def test_the_rules_apply_to_webhooks(self, world: World) -> None:
+        guild = await world.guild()
+        webhook = (await guild.owner.post(f"/channels/{guild.general}/webhooks", json={"name": "w"})).ok()
+
+        path = f"/webhooks/{webhook['id']}/{webhook['token']}"
+
+        (await world.request("POST", path, json={"content": "https://evil.example"})).rejected(400, 200000)
+
+
+class TestAllowedLinkHosts:
+    """Rules that allow links to some hosts only."""
+
+    @pytest.fixture
+    def world_config(self, store_config: Config) -> Config:
+        protection = ProtectionConfig(allowed_link_hosts=("example.org",), denied_link_hosts=("old.example.org",))
+        return msgspec.structs.replace(store_config, protection=protection)
+
+    async def test_links_to_other_hosts_are_rejected(self, world: World) -> None:
+        guild = await world.guild()
+
+        for text in ("https://example.org", "https://docs.example.org/x", f"{world.app.config.web_url}/app"):
+            (await send(guild.owner, guild, content=text)).ok()
+        for text in ("https://old.example.org", "https://192.0.2.7", "https://[2001:db8::1]"):
+            (await send(guild.owner, guild, content=text)).rejected(400, 200000)
+        error = (await send(guild.owner, guild, content="https://x.example")).rejected(400, 200000)
+        assert error["message"] == (
+            "Links to x.example are not allowed on this server. Remove the link, or link to example.org."
+        )
+
+
+class TestLinkRulesForNewAccounts:
+    """Rules for links by host that apply to new accounts."""
+
+    @pytest.fixture
+    def world_config(self, store_config: Config) -> Config:
+        protection = ProtectionConfig(
+            new_account_minutes=10,
+            allow_new_account_links=True,
+            denied_link_hosts=("evil.example",),
+            link_rules_for="new_accounts",
+        )
+        return msgspec.structs.replace(store_config, protection=protection)
+
+    async def test_a_new_account_waits_until_the_rules_end(self, world: World) -> None:
+        guild = await world.guild()
+        bot = await world.bot(guild)
+
+        error = (await send(guild.owner, guild, content="https://evil.example")).rejected(400, 200000)
+        assert error["message"] == "A new account cannot send links to evil.example. Try again in 10 minutes."
+        (await send(guild.owner, guild, content="https://x.example")).ok()
+        (await send(bot, guild, content="https://evil.example")).ok()
+        world.clock.advance(10 * MINUTE_MS)
+        (await send(guild.owner, guild, content="https://evil.example")).ok()

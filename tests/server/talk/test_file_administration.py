@@ -7,6 +7,7 @@ import pytest
 
 from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.server.commands.admin_actions import AdminError
+from tests.pages import Browser
 from tests.server.admin_commands import run_admin_command
 from tests.server.identity.operators import create_operator
 from tests.server.transports.web.test_console import open_browser
@@ -78,6 +79,28 @@ async def test_the_largest_files_are_listed_in_pages(world: World) -> None:
     files_of_bob = (await ann.get("/admin/files", params={"owner_id": str(bob.id)})).ok()
     assert [(file["owner_name"], file["guild_id"]) for file in files_of_bob] == [(bob.name, str(guild.id))]
     assert (await ann.get("/admin/files", params={"guild_id": "1"})).ok() == []
+
+
+async def test_files_are_found_by_a_part_of_their_name(world: World) -> None:
+    ann = await create_operator(world, "ann", OperatorRole.AUDITOR)
+    guild, bob = await create_files(world)
+    (await send_sized_file(bob, guild.general, 10, "Invoice_50.txt")).ok()
+
+    for name, expected in (("INVOICE", ["Invoice_50.txt"]), ("e_5", ["Invoice_50.txt"]), ("%", []), ("x_5", [])):
+        assert [file["filename"] for file in (await ann.get("/admin/files", params={"name": name})).ok()] == expected
+    params = {"name": "txt", "owner_id": str(bob.id), "limit": "1"}
+    [largest_file] = (await ann.get("/admin/files", params=params)).ok()
+    assert largest_file["filename"] == "medium.txt"
+    [next_file] = (await ann.get("/admin/files", params=params | {"after": largest_file["id"]})).ok()
+    assert next_file["filename"] == "Invoice_50.txt"
+    assert "Invoice_50.txt" in await run_admin_command(world, "list-files", "invoice")
+    assert await run_admin_command(world, "list-files", "receipt") == "No files found."
+    browser = Browser(world)
+    browser.sign_in_as(ann)
+    page = await browser.submit(await browser.open("/admin/files"), "Search", name="invoice")
+    assert "Invoice_50.txt" in page.text
+    assert "large.txt" not in page.text
+    assert "No file has this name." in (await browser.submit(page, "Search", name="receipt")).text
 
 
 async def test_deleted_and_edited_messages_free_storage(world: World) -> None:

@@ -109,6 +109,8 @@ class ListOperatorAudit(Struct, kw_only=True):
     """Maximum number of entries, 1 to 100."""
     operator_id: UserId | None = None
     """Return actions of this operator only."""
+    action: Annotated[str, Meta(max_length=SEARCH_TEXT_MAX)] | None = None
+    """Return actions with this name only, for example `user.suspend`."""
     target_id: Snowflake | None = None
     """Return actions on this target only."""
 

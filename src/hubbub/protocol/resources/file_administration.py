@@ -8,7 +8,14 @@ from hubbub.protocol import errors
 from hubbub.protocol.ids import AttachmentId, ChannelId, GuildId, MessageId, Snowflake, Timestamp, UserId
 from hubbub.protocol.operation import Auth, Operation
 from hubbub.protocol.operator_roles import OperatorRole
-from hubbub.protocol.resources.administration import PAGE_LIMIT_DEFAULT, READ_LIMIT, WRITE_LIMIT, PageLimit, Reason
+from hubbub.protocol.resources.administration import (
+    PAGE_LIMIT_DEFAULT,
+    READ_LIMIT,
+    SEARCH_TEXT_MAX,
+    WRITE_LIMIT,
+    PageLimit,
+    Reason,
+)
 from hubbub.protocol.resources.messages import MESSAGE_UPDATE
 
 STORAGE_OWNERS_MAX: Final = 20
@@ -88,6 +95,8 @@ class AdministeredFile(Struct, kw_only=True):
 class ListFiles(Struct, kw_only=True):
     """Query of the largest files."""
 
+    name: Annotated[str, Meta(max_length=SEARCH_TEXT_MAX)] = ""
+    """Part of the name of the file, in upper or lower case; empty for all files."""
     guild_id: GuildId | None = None
     """Return files of this guild only."""
     owner_id: UserId | None = None

@@ -422,12 +422,12 @@ SEND_ERRORS: Final = (
     errors.FEATURE_DISABLED,
     errors.REQUEST_ENTITY_TOO_LARGE,
     errors.INVALID_FORM_BODY,
+    errors.AUTO_MODERATION_BLOCKED_MESSAGE,
 )
 """Errors of operations that send a message to a channel."""
 USER_SEND_ERRORS: Final = (
     errors.VERIFICATION_LEVEL_TOO_HIGH,
     errors.SLOWMODE_RATE_LIMIT,
-    errors.AUTO_MODERATION_BLOCKED_MESSAGE,
 )
 """Additional errors of messages that users and bots send; webhooks and interaction responses are exempt."""
 

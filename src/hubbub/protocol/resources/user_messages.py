@@ -203,6 +203,7 @@ SEND_USER_MESSAGE = Operation(
         errors.EMPTY_MESSAGE,
         errors.INVALID_ACTIVITY_ACTION,
         errors.INVALID_FORM_BODY,
+        errors.AUTO_MODERATION_BLOCKED_MESSAGE,
     ),
     emits=(MESSAGE_CREATE, CHANNEL_CREATE, ACTIVITY_INVITE_CREATE),
     limit=_MESSAGE_LIMIT,
@@ -216,7 +217,13 @@ EDIT_USER_MESSAGE = Operation(
     result=UserMessage,
     auth=Auth.BEARER,
     scopes=_WRITE_SCOPES,
-    raises=(*_RECIPIENT_ERRORS, errors.UNKNOWN_MESSAGE, errors.CANNOT_EDIT_OTHERS_MESSAGE, errors.EMPTY_MESSAGE),
+    raises=(
+        *_RECIPIENT_ERRORS,
+        errors.UNKNOWN_MESSAGE,
+        errors.CANNOT_EDIT_OTHERS_MESSAGE,
+        errors.EMPTY_MESSAGE,
+        errors.AUTO_MODERATION_BLOCKED_MESSAGE,
+    ),
     emits=(MESSAGE_UPDATE,),
     limit=_MESSAGE_LIMIT,
 )

@@ -320,6 +320,7 @@ UPDATE_ERRORS: Final = (
     errors.THREAD_ARCHIVED,
     errors.THREAD_LOCKED,
     errors.INVALID_FORM_BODY,
+    errors.AUTO_MODERATION_BLOCKED_MESSAGE,
 )
 """Errors of a request that updates a message of a webhook, in addition to the errors of its token."""
 _EXECUTE_ERRORS: Final = (

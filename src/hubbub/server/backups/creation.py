@@ -25,7 +25,7 @@ from hubbub.server.core import migrations
 from hubbub.server.core.backends import DATABASE_FILE, FILES_FOLDER
 from hubbub.server.core.clock import RealClock
 from hubbub.server.core.files import Files
-from hubbub.server.core.sqlite_files import find_damage
+from hubbub.server.core.sqlite_files import copy_pages, find_damage
 
 DERIVED_PREFIX = "derived/"
 """Prefix of the keys of converted images, which are not copied because the CDN creates them again."""
@@ -39,10 +39,10 @@ class DatabaseCopy(NamedTuple):
     """Keys of the files that the database refers to; empty if its schema is not the one of this version."""
 
 
-def copy_embedded(source: Path, folder: Path) -> DatabaseCopy:
+def copy_embedded(source: Path, folder: Path, progress: Progress) -> DatabaseCopy:
     """Copy an embedded database that may be in use, and return the manifest of the copy and the keys of its files.
 
-    Raise BackupError if the copy is damaged."""
+    `progress` receives the number of copied pages. Raise BackupError if the copy is damaged."""
     target_path = folder / DATABASE_FILE
     created_at = _now()
     reader = sqlite3.connect(f"{source.resolve().as_uri()}?mode=ro", uri=True, timeout=30)
@@ -50,7 +50,11 @@ def copy_embedded(source: Path, folder: Path) -> DatabaseCopy:
     os.close(os.open(target_path, os.O_RDWR | os.O_CREAT, 0o600))
     writer = sqlite3.connect(target_path)
     try:
-        reader.backup(writer)
+        # The copy has one snapshot: without this transaction, each write of a server would start it again.
+        reader.execute("BEGIN")
+        reader.execute("SELECT COUNT(*) FROM sqlite_schema").fetchone()
+        copy_pages(reader, writer, lambda count, total: progress("database", count, total))
+        reader.execute("ROLLBACK")
         damage = find_damage(writer)
         if damage is not None:
             raise BackupError(f"the database is damaged: {damage}; run hubbub doctor")

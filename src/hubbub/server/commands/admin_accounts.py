@@ -3,8 +3,10 @@
 import argparse
 
 from hubbub.protocol import codec
+from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.resources import administration as wire
+from hubbub.protocol.resources import session_administration
 from hubbub.protocol.resources.harvests import HARVEST_PAGE_MAX, ListHarvestedMessages
 from hubbub.server.commands.admin_actions import (
     AdminError,
@@ -57,7 +59,7 @@ def show_user(call: Call, arguments: argparse.Namespace) -> list[str]:
     if user.deletion is not None:
         lines.append(f"deleted at: {user.deletion.due_at}")
     lines += [
-        f"session: {session.created_at} from {session.ip or 'an unknown address'}"
+        f"session: {int(session.id)} {session.created_at} from {session.ip or 'an unknown address'}"
         + ("" if session.user_agent is None else f" with {session.user_agent}")
         for session in user.sessions
     ]
@@ -89,6 +91,34 @@ def end_sessions(call: Call, arguments: argparse.Namespace) -> list[str]:
     row = require_user(call, arguments.username)
     session_count = administration.accounts.end_sessions(call, row, reason=arguments.reason)
     return [f"Ended {session_count} session{'' if session_count == 1 else 's'} of {row.username}."]
+
+
+@action("list-sessions")
+def list_sessions(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """Print the newest login sessions, of all users or of a given one."""
+    query = session_administration.ListSessions(
+        address=arguments.address,
+        user_id=None if arguments.user is None else require_user(call, arguments.user).id,
+        limit=wire.PAGE_LIMIT_MAX,
+    )
+    lines = [
+        f"{int(session.id)} {session.username} {session.created_at} from {session.ip or 'an unknown address'}"
+        + ("" if session.user_agent is None else f" with {session.user_agent}")
+        for session in administration.sessions.list_sessions(call, query)
+    ]
+    if len(lines) == wire.PAGE_LIMIT_MAX:
+        lines.append(f"Only the newest {wire.PAGE_LIMIT_MAX} sessions are shown; search for an address or a user.")
+    return lines or ["No sessions found."]
+
+
+@action("end-session")
+def end_session(call: Call, arguments: argparse.Namespace) -> list[str]:
+    """End one login session of a user."""
+    session_id = Snowflake(parse_id(arguments.session_id))
+    username = administration.sessions.end_session(call, session_id, reason=arguments.reason)
+    if username is None:
+        raise AdminError(f"there is no session {arguments.session_id}; see hubbub admin list-sessions")
+    return [f"Ended a session of {username}."]
 
 
 @action("delete-user")
@@ -203,12 +233,18 @@ def remove_operator(call: Call, arguments: argparse.Namespace) -> list[str]:
 
 @action("audit-log")
 def print_audit_log(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Print the newest actions of operators."""
+    """Print the newest actions of operators, of all operators and kinds or of given ones."""
+    query = wire.ListOperatorAudit(
+        operator_id=None if arguments.operator is None else require_user(call, arguments.operator).id,
+        action=arguments.action,
+        target_id=None if arguments.target is None else Snowflake(parse_id(arguments.target)),
+        limit=wire.PAGE_LIMIT_MAX,
+    )
     lines = []
-    for entry in administration.audit.list_entries(call, wire.ListOperatorAudit(limit=wire.PAGE_LIMIT_MAX)):
+    for entry in administration.audit.list_entries(call, query):
         operator = "command line" if entry.operator_id is None else entry.operator_name or str(int(entry.operator_id))
         texts = [entry.created_at[:19] + "Z", operator + ":", entry.action, entry.target_name, entry.detail]
         if entry.reason is not None:
             texts.append(f"({entry.reason})")
         lines.append(" ".join(text for text in texts if text))
-    return lines or ["No actions yet."]
+    return lines or ["No actions found."]

@@ -62,6 +62,13 @@ def add_actions(add_action: AddAction) -> None:
 
     show_user_parser = add_action("show-user", "show an account with its storage and its login sessions")
     end_sessions_parser = add_action("end-sessions", "log a user out everywhere")
+    list_sessions_parser = add_action("list-sessions", "search the login sessions of the server")
+    list_sessions_parser.add_argument(
+        "address", nargs="?", default="", metavar="ADDRESS", help="IP address, or its beginning and *: 192.0.2.*"
+    )
+    list_sessions_parser.add_argument("--user", metavar="USERNAME", help="list sessions of this user only")
+    end_session_parser = add_action("end-session", "end one login session")
+    end_session_parser.add_argument("session_id", metavar="SESSION_ID", help="number of the session in list-sessions")
     delete_user_parser = add_action("delete-user", "delete an account and its messages after a grace period")
     delete_user_parser.add_argument("--reason", required=True)
     delete_user_parser.add_argument(
@@ -108,6 +115,7 @@ def add_actions(add_action: AddAction) -> None:
     ):
         account_parser.add_argument("username")
     for reason_parser in (
+        end_session_parser,
         end_sessions_parser,
         set_operator_parser,
         remove_operator_parser,
@@ -116,7 +124,12 @@ def add_actions(add_action: AddAction) -> None:
     ):
         reason_parser.add_argument("--reason", help="reason for the audit log")
     set_operator_parser.add_argument("role", choices=("owner", "moderator", "auditor"))
-    add_action("audit-log", "list the newest actions of operators")
+    audit_log_parser = add_action("audit-log", "list the newest actions of operators")
+    audit_log_parser.add_argument("--operator", metavar="USERNAME", help="list actions of this operator only")
+    audit_log_parser.add_argument("--action", metavar="NAME", help="list actions of this kind only: user.suspend")
+    audit_log_parser.add_argument(
+        "--target", metavar="ID", help="list actions on this user, guild or other object only"
+    )
 
     link_publisher_parser = add_action("link-publisher", "make an application a game of a publisher, permanently")
     link_publisher_parser.add_argument("application_id", metavar="APPLICATION_ID")
@@ -331,6 +344,7 @@ def _add_report_actions(add_action: AddAction) -> None:
 def _add_file_actions(add_action: AddAction) -> None:
     add_action("storage", "show the storage of the server, and the accounts and guilds with the most files")
     list_files_parser = add_action("list-files", "list the largest uploaded files")
+    list_files_parser.add_argument("name", nargs="?", default="", metavar="NAME", help="part of the name of a file")
     list_files_parser.add_argument("--guild", metavar="GUILD_ID", help="list files of this guild only")
     list_files_parser.add_argument("--user", metavar="USERNAME", help="list files of this user only")
     delete_file_parser = add_action("delete-file", "delete a file of a message")

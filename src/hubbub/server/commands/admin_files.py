@@ -22,11 +22,12 @@ def show_storage(call: Call, arguments: argparse.Namespace) -> list[str]:
 
 @action("list-files")
 def list_files(call: Call, arguments: argparse.Namespace) -> list[str]:
-    """Print the largest files, of all users and guilds or of a given one."""
+    """Print the largest files, of all users and guilds or of a given one, with a given part of the name."""
     rows = messages.files.list_largest(
         call.tx,
         guild_id=None if arguments.guild is None else require_guild(call, arguments.guild).id,
         owner_id=None if arguments.user is None else require_user(call, arguments.user).id,
+        name_part=arguments.name.strip(),
         before=None,
         limit=administration.PAGE_LIMIT_MAX,
     )

@@ -96,7 +96,7 @@ async def _fill(config: Config, arguments: argparse.Namespace, folder: Path) -> 
         if config.database_url is not None:
             database_copy = creation.dump_postgres(config.database_url, folder, progress.update, arguments.pg_bin)
         else:
-            database_copy = creation.copy_embedded(Path(config.data or "") / DATABASE_FILE, folder)
+            database_copy = creation.copy_embedded(Path(config.data or "") / DATABASE_FILE, folder, progress.update)
         if arguments.without_files:
             return database_copy.manifest
         return await creation.copy_files(backends.open_files(config), folder, database_copy, progress.update)

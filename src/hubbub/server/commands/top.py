@@ -24,8 +24,12 @@ TIMEOUT_SECONDS: Final = 10.0
 INTERVAL_SECONDS_MIN: Final = 0.1
 OPERATIONS_MAX: Final = 20
 """Maximum number of operations that are listed."""
-FIXED_LINES: Final = 14
+FIXED_LINES: Final = 15
 """Number of lines above the list of operations and below it."""
+STORED_JOBS: Final = "hubbub_stored_jobs"
+FAILED_JOBS: Final = "hubbub_failed_jobs"
+FAILED_KINDS_MAX: Final = 3
+"""Maximum number of kinds of failed jobs that are listed."""
 _ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 """Address at which a server that listens on all addresses is reached on the same machine."""
 _CLEAR: Final = "\x1b[H\x1b[2J"
@@ -237,7 +241,9 @@ def render(url: str, first_sample: Sample, last_sample: Sample, *, is_since_star
             f"{rates.rate('hubbub_jobs_total'):.1f}/s",
             f"{last_sample.total('hubbub_jobs_running'):.0f} running",
             f"{rates.rate('hubbub_jobs_total', lambda labels: labels['result'] != 'done'):.1f}/s not done",
+            *_queue_lengths(last_sample),
         ),
+        _line("Failed", _failed_kinds(last_sample)),
         _line(
             "Outbound",
             f"{rates.rate('hubbub_outbound_requests_total'):.1f} requests/s",
@@ -299,6 +305,24 @@ def _connections(last_sample: Sample) -> list[str]:
     """Return the use of connections to PostgreSQL; empty with the embedded database."""
     count = last_sample.total("hubbub_db_connections")
     return [f"{last_sample.total('hubbub_db_connections_busy'):.0f} of {count:.0f} connections busy"] if count else []
+
+
+def _queue_lengths(last_sample: Sample) -> list[str]:
+    """Return the numbers of stored jobs by state; empty for a process that does not read them."""
+    counts = {dict(labels)["state"]: count for labels, count in last_sample.values.get(STORED_JOBS, {}).items()}
+    return [f"{counts[state]:.0f} {state}" for state in ("waiting", "retrying", "failed") if state in counts]
+
+
+def _failed_kinds(last_sample: Sample) -> str:
+    """Return the kinds of jobs, such as deliveries, that failed permanently, with their numbers."""
+    if STORED_JOBS not in last_sample.values:
+        return "unknown in this process; look at one with the role worker"
+    counts = [(-count, dict(labels)["kind"]) for labels, count in last_sample.values.get(FAILED_JOBS, {}).items()]
+    counts.sort()
+    texts = [f"{-count:.0f} {kind}" for count, kind in counts[:FAILED_KINDS_MAX]]
+    if len(counts) > FAILED_KINDS_MAX:
+        texts.append(f"{len(counts) - FAILED_KINDS_MAX} other kinds")
+    return ", ".join(texts) or "no jobs or deliveries"
 
 
 def _latency(rates: Rates, name: str) -> str:

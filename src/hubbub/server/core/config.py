@@ -340,7 +340,10 @@ _FILE_SCHEMES: Final = ("", "file", "memory", "s3")
 _SECRET_KEYS: Final = ("control_token", "identity.steam_key", "login.providers", "mail.password", "telemetry.headers")
 """Settings that are secrets; error messages do not repeat their values."""
 _KEYWORD_LIST_KEYS: Final = tuple(f"auto_moderation.{field}" for field in AutoModerationConfig.__struct_fields__)
-_HOST_LIST_KEYS: Final = ("link_previews.allowed_hosts", "link_previews.denied_hosts")
+_HOST_LIST_KEYS: Final = tuple(
+    f"{prefix}_hosts"
+    for prefix in ("link_previews.allowed", "link_previews.denied", "protection.allowed_link", "protection.denied_link")
+)
 _LIST_KEYS: Final = (
     *_KEYWORD_LIST_KEYS,
     *_HOST_LIST_KEYS,

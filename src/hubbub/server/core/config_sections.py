@@ -193,6 +193,19 @@ class ScanningConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Whether uploads are rejected or accepted unchecked while a scanner does not respond."""
 
 
+HostName = Annotated[str, Meta(pattern=_HOST_PATTERN)]
+"""A host name in lower case, without a port."""
+
+
+def _is_listed(host: str, domains: tuple[str, ...]) -> bool:
+    return any(host == domain or host.endswith(f".{domain}") for domain in domains)
+
+
+def _is_allowed(host: str, allowed_hosts: tuple[str, ...], denied_hosts: tuple[str, ...]) -> bool:
+    """Return whether two lists allow a host; an empty list of allowed hosts allows all, and a denied host overrides it."""
+    return not _is_listed(host, denied_hosts) and (not allowed_hosts or _is_listed(host, allowed_hosts))
+
+
 class ProtectionConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Protection of the server against spam and raids. `hubbub serve` has another default for `raid_joins_max`."""
 
@@ -210,10 +223,16 @@ class ProtectionConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The period in which joins of a guild are counted."""
     raid_pause_minutes: Annotated[int, Meta(ge=1, le=1440)] = 60
     """The time for which invites are paused."""
+    denied_link_hosts: tuple[HostName, ...] = ()
+    """Host names to which messages cannot link, each with its subdomains."""
+    allowed_link_hosts: tuple[HostName, ...] = ()
+    """The only host names to which messages can link, each with its subdomains; empty for all."""
+    link_rules_for: Literal["everyone", "new_accounts"] = "everyone"
+    """Whose messages `denied_link_hosts` and `allowed_link_hosts` apply to: all users, bots and webhooks, or new accounts."""
 
-
-HostName = Annotated[str, Meta(pattern=_HOST_PATTERN)]
-"""A host name in lower case, without a port."""
+    def is_link_host_allowed(self, host: str) -> bool:
+        """Return whether messages may link to a host in lower case; a denied host overrides an allowed one."""
+        return _is_allowed(host, self.allowed_link_hosts, self.denied_link_hosts)
 
 
 class LinkPreviewsConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -228,14 +247,7 @@ class LinkPreviewsConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     def is_host_allowed(self, host: str) -> bool:
         """Return whether the server may fetch links to a host; a denied host overrides an allowed one."""
-        name = host.lower().rstrip(".")
-        if _is_listed(name, self.denied_hosts):
-            return False
-        return not self.allowed_hosts or _is_listed(name, self.allowed_hosts)
-
-
-def _is_listed(host: str, domains: tuple[str, ...]) -> bool:
-    return any(host == domain or host.endswith(f".{domain}") for domain in domains)
+        return _is_allowed(host.lower().rstrip("."), self.allowed_hosts, self.denied_hosts)
 
 
 class TelemetryConfig(msgspec.Struct, frozen=True, kw_only=True):

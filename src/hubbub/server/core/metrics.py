@@ -93,6 +93,12 @@ class Metrics:
             "job_delay_seconds", "Time between the due time of a background job and its start", DELAY_BUCKETS
         )
         self.jobs_running = self._gauge("jobs_running", "Background jobs in progress")
+        self.stored_jobs = self._gauge(
+            "stored_jobs", "Unfinished background jobs of all processes, read every ten seconds", "state"
+        )
+        self.failed_jobs = self._gauge(
+            "failed_jobs", "Background jobs that failed permanently, read every ten seconds", "kind"
+        )
 
         self.outbound_requests = self._counters("outbound_requests", "Requests to URLs that users supplied", "result")
         self.outbound_seconds = self._histogram(
@@ -144,8 +150,8 @@ class Metrics:
         self.registry.register(family)
         return family
 
-    def _gauge(self, name: str, help_text: str) -> Gauge:
-        return Gauge(f"hubbub_{name}", help_text, registry=self.registry)
+    def _gauge(self, name: str, help_text: str, *labels: str) -> Gauge:
+        return Gauge(f"hubbub_{name}", help_text, labels, registry=self.registry)
 
     def _histogram(self, name: str, help_text: str, buckets: tuple[float, ...]) -> Histogram:
         return self._histograms(name, help_text, buckets=buckets)()

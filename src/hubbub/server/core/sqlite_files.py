@@ -4,6 +4,8 @@ import contextlib
 import logging
 import os
 import sqlite3
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -27,8 +29,27 @@ MMAP_BYTES: Final = 1024**3
 """Number of bytes of the database file that are mapped into memory."""
 CHECKPOINT_PAGES: Final = 4000
 """Number of pages in the write-ahead log at which a commit copies them to the database file."""
+COPIED_PAGES: Final = 4096
+"""Number of pages that one step of a copy with progress copies."""
+PROGRESS_SECONDS: Final = 5.0
+"""Minimum time in seconds between two lines of a `ProgressLog`."""
 WAL_BYTES: Final = 64 * 1024**2
 """Size in bytes to which the file of the write-ahead log is truncated."""
+
+
+class ProgressLog:
+    """Writes the progress of a long copy to the log; a copy that is complete before the first line is due logs nothing."""
+
+    def __init__(self, subject: str) -> None:
+        self._subject = subject
+        self._logged_at = time.monotonic()
+
+    def update(self, count: int, total: int) -> None:
+        """Log the share of copied pages, at most once in `PROGRESS_SECONDS`."""
+        now = time.monotonic()
+        if total and now - self._logged_at >= PROGRESS_SECONDS:
+            self._logged_at = now
+            log.info("%s: %d %% of %d pages", self._subject, 100 * count // total, total)
 
 
 def lock(path: Path | None) -> int | None:
@@ -70,13 +91,30 @@ def is_locked(path: Path) -> bool:
     return False
 
 
-def copy_database(source: sqlite3.Connection, path: str | os.PathLike[str]) -> None:
-    """Copy an open database to a file."""
+def copy_pages(
+    source: sqlite3.Connection, target: sqlite3.Connection, progress: Callable[[int, int], None] | None = None
+) -> None:
+    """Copy a database. `progress` receives the number of copied pages and their total.
+
+    A copy in several steps starts again if another connection writes to `source` meanwhile. The copy therefore has one step
+    without `progress`, and with it `source` must have an open read transaction, or no other connection may write."""
+    if progress is None:
+        source.backup(target)
+    else:
+        source.backup(
+            target, pages=COPIED_PAGES, progress=lambda _, remaining, total: progress(total - remaining, total)
+        )
+
+
+def copy_database(
+    source: sqlite3.Connection, path: str | os.PathLike[str], progress: Callable[[int, int], None] | None = None
+) -> None:
+    """Copy an open database to a file; `progress` as in `copy_pages`."""
     # The file is created before SQLite does it, so that only its owner can read it.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     target = sqlite3.connect(path)
     try:
-        source.backup(target)
+        copy_pages(source, target, progress)
     finally:
         target.close()
 
@@ -163,7 +201,8 @@ def copy_before_upgrade(source: sqlite3.Connection, path: Path, schema: int) -> 
     partial_path = path.with_name(f"{copy_path.name}.partial")
     try:
         partial_path.unlink(missing_ok=True)
-        copy_database(source, partial_path)
+        log_progress = ProgressLog(f"Copying the database to {copy_path} before its migration")
+        copy_database(source, partial_path, log_progress.update)
         partial_path.replace(copy_path)
     except (OSError, sqlite3.Error) as error:
         partial_path.unlink(missing_ok=True)

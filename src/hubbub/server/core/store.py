@@ -195,6 +195,11 @@ def placeholders(values: Iterable[Any]) -> str:
     return ", ".join("?" for _ in values)
 
 
+def escape_pattern(text: str) -> str:
+    """Escape a text for a pattern of `LIKE ? ESCAPE '\\'`, so that its characters match only themselves."""
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
 def _run_with_hook(work: Callable[[Tx], T], before_commit: Callable[[Tx], None], tx: Tx) -> T:
     result = work(tx)
     if tx.dispatches:

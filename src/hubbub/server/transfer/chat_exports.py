@@ -14,12 +14,24 @@ from urllib.parse import unquote
 import msgspec
 
 from hubbub.protocol import codec
-from hubbub.protocol.enums import ChannelType, MessageType
+from hubbub.protocol.enums import ChannelType, MessageType, StickerFormatType
 from hubbub.protocol.ids import WIDE_MAX
 from hubbub.protocol.images import detect_image_type
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core import cdn_urls, media
+from hubbub.server.places import expressions
 from hubbub.server.talk.attachments import clean_filename
+from hubbub.server.transfer.chat_export_models import (
+    ExportedAttachment,
+    ExportedChannel,
+    ExportedEmoji,
+    ExportedHeader,
+    ExportedMessage,
+    ExportedReaction,
+    ExportedRole,
+    ExportedSticker,
+    ExportedUser,
+)
 from hubbub.server.transfer.conversion import OWNER_ID, guild_records, make_record
 from hubbub.server.transfer.json_stream import JsonStream
 from hubbub.server.transfer.records import InvalidArchive, Record
@@ -28,7 +40,9 @@ from hubbub.server.transfer.sources import FILE_BYTES_MAX, SourceFile
 FILES_MAX: Final = 20_000
 """Maximum number of .json files of an import; the export of a large channel may have several files."""
 IMAGE_BYTES_MAX: Final = 10 << 20
-"""Maximum size of an avatar, emoji or icon in bytes; larger ones are not imported."""
+"""Maximum size of an avatar, emoji, sticker or icon in bytes; larger ones are not imported."""
+MEDIA_FOLDER_SUFFIX: Final = "_Files"
+"""End of the names of folders with downloaded files."""
 
 _CHANNEL_TYPES: Final = {
     "GuildTextChat": ChannelType.GUILD_TEXT,
@@ -57,94 +71,20 @@ _MESSAGE_TYPES: Final = {
     "ThreadCreated": MessageType.THREAD_CREATED,
     "Reply": MessageType.REPLY,
 }
+_STICKER_FORMATS: Final = {
+    "Png": StickerFormatType.PNG,
+    "Apng": StickerFormatType.APNG,
+    "Lottie": StickerFormatType.LOTTIE,
+    "Gif": StickerFormatType.GIF,
+}
 _COLOR: Final = re.compile(r"#[0-9A-Fa-f]{6}")
-
-
-class _Role(msgspec.Struct):
-    id: str
-    name: str = "role"
-    color: str | None = None
-    position: int = 1
-
-
-class _User(msgspec.Struct):
-    id: str
-    name: str = ""
-    discriminator: str | None = None
-    nickname: str | None = None
-    isBot: bool = False
-    roles: list[_Role] = []
-    avatarUrl: str | None = None
-
-
-class _Attachment(msgspec.Struct):
-    id: str
-    url: str = ""
-    fileName: str = "file"
-    fileSizeBytes: int = 0
-
-
-class _Emoji(msgspec.Struct):
-    id: str | None = None
-    name: str = ""
-    isAnimated: bool = False
-    imageUrl: str | None = None
-
-
-class _Reaction(msgspec.Struct):
-    emoji: _Emoji
-    count: int = 0
-    users: list[_User] = []
-
-
-class _Reference(msgspec.Struct):
-    messageId: str | None = None
-    channelId: str | None = None
-    guildId: str | None = None
-
-
-class _Message(msgspec.Struct):
-    id: str
-    timestamp: datetime
-    author: _User
-    type: str = "Default"
-    timestampEdited: datetime | None = None
-    isPinned: bool = False
-    content: str = ""
-    attachments: list[_Attachment] = []
-    embeds: list[dict[str, Any]] = []
-    stickers: list[dict[str, Any]] = []
-    reactions: list[_Reaction] = []
-    mentions: list[_User] = []
-    reference: _Reference | None = None
-    inlineEmojis: list[_Emoji] = []
-
-
-class _Guild(msgspec.Struct):
-    id: str
-    name: str
-    iconUrl: str | None = None
-
-
-class _Channel(msgspec.Struct):
-    id: str
-    name: str
-    type: str = "GuildTextChat"
-    categoryId: str | None = None
-    category: str | None = None
-    topic: str | None = None
-
-
-class _Header(msgspec.Struct):
-    guild: _Guild
-    channel: _Channel
 
 
 class _File(NamedTuple):
     path: Path
     name: str
     """Name for messages to the operator."""
-    header: _Header
+    header: ExportedHeader
 
 
 class ChatExportSource:
@@ -154,7 +94,10 @@ class ChatExportSource:
 
     def __init__(self, path: Path) -> None:
         self._root = (path if path.is_dir() else path.parent).resolve()
-        paths = sorted(path.rglob("*.json")) if path.is_dir() else [path]
+        # Lottie stickers in the folders of downloaded files are JSON files too.
+        paths = [file for file in sorted(path.rglob("*.json")) if not file.parent.name.endswith(MEDIA_FOLDER_SUFFIX)]
+        if not path.is_dir():
+            paths = [path]
         if not paths:
             raise InvalidArchive("the folder contains no .json files", file=path.name)
         if len(paths) > FILES_MAX:
@@ -171,9 +114,12 @@ class ChatExportSource:
         self.guild_name = self._guild.name
         self.owner_id = OWNER_ID
         self.totals: dict[str, int] = {}
-        self._users: dict[int, _User] = {}
-        self._roles: dict[int, _Role] = {}
-        self._emojis: dict[int, _Emoji] = {}
+        self._users: dict[int, ExportedUser] = {}
+        self._roles: dict[int, ExportedRole] = {}
+        self._emojis: dict[int, ExportedEmoji] = {}
+        self._stickers: dict[int, ExportedSticker] = {}
+        self._post_ids: set[int] = set()
+        """IDs of threads that contain the message from which they were created, as the posts of a forum do."""
         self._channel_stats: dict[int, tuple[int, int]] = {}
         """Number of messages, and Unix milliseconds of the first message, by channel ID."""
         self._images: dict[str, str | None] = {}
@@ -184,7 +130,7 @@ class ChatExportSource:
     def _open_channel(self, path: Path) -> _File:
         name = path.relative_to(self._root).as_posix() if path.is_relative_to(self._root) else path.name
         with JsonStream(path, name) as stream:
-            header = _convert(stream.read_header("messages"), _Header, name, 1)
+            header = _convert(stream.read_header("messages"), ExportedHeader, name, 1)
         for field, text in (("guild.id", header.guild.id), ("channel.id", header.channel.id)):
             _require_id(text, name, 1, field)
         return _File(path, name, header)
@@ -199,12 +145,12 @@ class ChatExportSource:
 
     # Reading
 
-    def _iter_messages(self, file: _File) -> Iterator[tuple[int, _Message]]:
+    def _iter_messages(self, file: _File) -> Iterator[tuple[int, ExportedMessage]]:
         """Yield the messages of a file, with the line at which each begins."""
         with JsonStream(file.path, file.name) as stream:
             stream.read_header("messages")
             for line, value in stream.items():
-                message = _convert(value, _Message, file.name, line)
+                message = _convert(value, ExportedMessage, file.name, line)
                 _require_id(message.id, file.name, line, "id")
                 yield line, message
 
@@ -228,6 +174,11 @@ class ChatExportSource:
                         self._add_user(user, file, line, "reactions.users.id")
                 for emoji in message.inlineEmojis:
                     self._add_emoji(emoji)
+                for sticker in message.stickers:
+                    if _is_id(sticker.id):
+                        self._stickers.setdefault(int(sticker.id), sticker)
+                if message.id == file.header.channel.id and message.type == "Default":
+                    self._post_ids.add(int(message.id))
                 self._has_attachments |= bool(message.attachments)
                 if message.type not in _MESSAGE_TYPES and not message.type.isdigit():
                     unknown_types.add(message.type)
@@ -250,7 +201,7 @@ class ChatExportSource:
         self.notes.append("The export contains no permissions; check the roles and channels after the import.")
         self._is_scanned = True
 
-    def _add_user(self, user: _User, file: _File, line: int, field: str) -> None:
+    def _add_user(self, user: ExportedUser, file: _File, line: int, field: str) -> None:
         user_id = _require_id(user.id, file.name, line, field)
         known_user = self._users.get(user_id)
         # Reactions contain users without roles.
@@ -259,7 +210,7 @@ class ChatExportSource:
         for role in user.roles:
             self._roles.setdefault(_require_id(role.id, file.name, line, "roles.id"), role)
 
-    def _add_emoji(self, emoji: _Emoji) -> None:
+    def _add_emoji(self, emoji: ExportedEmoji) -> None:
         if emoji.id and _is_id(emoji.id):
             self._emojis.setdefault(int(emoji.id), emoji)
 
@@ -274,7 +225,7 @@ class ChatExportSource:
                 "id": str(user_id),
                 "username": (user.name or "unknown")[:100],
                 "discriminator": user.discriminator if user.isBot and _is_discriminator(user.discriminator) else None,
-                "global_name": (user.nickname or user.name or None) and (user.nickname or user.name)[:100],
+                "global_name": None,
                 "avatar": self._find_image(user.avatarUrl),
                 "bot": int(user.isBot),
             }
@@ -299,9 +250,11 @@ class ChatExportSource:
                     "hoist": 0,
                 }
                 yield make_record("roles", values, file=file)
-        for user_id in sorted(self._users):
-            joined_ms = codec.milliseconds(_EARLIEST) if not self._channel_stats else self._earliest_ms()
-            yield make_record("members", {"user_id": str(user_id), "joined_ms": joined_ms}, file=file)
+        joined_ms = codec.milliseconds(_EARLIEST) if not self._channel_stats else self._earliest_ms()
+        for user_id, user in sorted(self._users.items()):
+            # The export has one display name: the nickname in the guild or else the global name.
+            nick = user.nickname[:100] if user.nickname and user.nickname != user.name else None
+            yield make_record("members", {"user_id": str(user_id), "joined_ms": joined_ms, "nick": nick}, file=file)
         for user_id, user in sorted(self._users.items()):
             for role_id in sorted({int(role.id) for role in user.roles} - {guild_id}):
                 yield make_record("member_roles", {"user_id": str(user_id), "role_id": str(role_id)}, file=file)
@@ -317,9 +270,23 @@ class ChatExportSource:
                     "roles": [],
                 }
                 yield make_record("emojis", values, file=file)
+        for _, sticker in sorted(self._stickers.items()):
+            if (item := self._sticker_values(sticker)) is not None:
+                values = item | {"user_id": str(OWNER_ID), "tags": item["name"], "image": self._sticker_image(sticker)}
+                yield make_record("stickers", values, file=file)
         yield from self._channel_records()
         for channel_file in self._files:
             yield from self._message_records(channel_file)
+
+    def _sticker_image(self, sticker: ExportedSticker) -> str | None:
+        return self._find_image(sticker.sourceUrl) if sticker.format in _STICKER_FORMATS else None
+
+    def _sticker_values(self, sticker: ExportedSticker) -> dict[str, Any] | None:
+        """Return a sticker as a message contains it, or None if its file is not in the export."""
+        if self._sticker_image(sticker) is None:
+            return None
+        format_type = int(_STICKER_FORMATS[sticker.format])
+        return {"id": sticker.id, "name": sticker.name[:30] or "sticker", "format_type": format_type}
 
     def _earliest_ms(self) -> int:
         return min((first_ms for _, first_ms in self._channel_stats.values() if first_ms), default=0)
@@ -327,7 +294,7 @@ class ChatExportSource:
     def _channel_records(self) -> Iterator[Record]:
         """Yield categories, then channels and threads; a parent that was not exported is created with its name."""
         exported_channel_ids = {int(file.header.channel.id) for file in self._files}
-        parents_by_id: dict[int, tuple[str, bool]] = {}
+        parents_by_id: dict[int, tuple[str, ChannelType]] = {}
         for file in self._files:
             channel = file.header.channel
             if (
@@ -335,11 +302,15 @@ class ChatExportSource:
                 and _is_id(channel.categoryId)
                 and int(channel.categoryId) not in exported_channel_ids
             ):
-                is_thread = _CHANNEL_TYPES.get(channel.type) in _THREAD_TYPES
-                parents_by_id.setdefault(int(channel.categoryId), (channel.category or "category", is_thread))
-        for position, (parent_id, (name, has_threads)) in enumerate(sorted(parents_by_id.items())):
-            # The parent of a thread is a channel, that of a channel is a category.
-            channel_type = ChannelType.GUILD_TEXT if has_threads else ChannelType.GUILD_CATEGORY
+                # The parent of a post is a forum, that of another thread is a channel, that of a channel is a category.
+                parent_type = ChannelType.GUILD_CATEGORY
+                if _CHANNEL_TYPES.get(channel.type) in _THREAD_TYPES:
+                    is_post = int(channel.id) in self._post_ids
+                    parent_type = ChannelType.GUILD_FORUM if is_post else ChannelType.GUILD_TEXT
+                parent_id = int(channel.categoryId)
+                if parent_id not in parents_by_id or parent_type == ChannelType.GUILD_FORUM:
+                    parents_by_id[parent_id] = (channel.category or "category", parent_type)
+        for position, (parent_id, (name, channel_type)) in enumerate(sorted(parents_by_id.items())):
             values = {"id": str(parent_id), "type": int(channel_type), "name": name[:100], "position": position}
             yield make_record("channels", values, file=self._files[0].name)
         written_channel_ids: set[int] = set()
@@ -353,7 +324,7 @@ class ChatExportSource:
             written_channel_ids.add(int(channel.id))
             yield make_record("channels", self._channel_values(channel, position), file=file.name, line=1)
 
-    def _channel_values(self, channel: _Channel, position: int) -> dict[str, Any]:
+    def _channel_values(self, channel: ExportedChannel, position: int) -> dict[str, Any]:
         channel_type = _CHANNEL_TYPES.get(channel.type, ChannelType.GUILD_TEXT)
         values: dict[str, Any] = {
             "id": channel.id,
@@ -380,7 +351,7 @@ class ChatExportSource:
         for line, message in self._iter_messages(file):
             yield make_record("messages", self._message_values(message, file, line), file=file.name, line=line)
 
-    def _message_values(self, message: _Message, file: _File, line: int) -> dict[str, Any]:
+    def _message_values(self, message: ExportedMessage, file: _File, line: int) -> dict[str, Any]:
         timestamp_ms = codec.milliseconds(message.timestamp)
         message_type = _MESSAGE_TYPES.get(message.type)
         type_number = (
@@ -397,6 +368,11 @@ class ChatExportSource:
             values for reaction in message.reactions for values in self._iter_reactions(reaction, timestamp_ms)
         ]
         reference = message.reference
+        sticker_items = [
+            values
+            for sticker in message.stickers
+            if _is_id(sticker.id) and (values := self._sticker_values(self._stickers[int(sticker.id)])) is not None
+        ]
         return {
             "channel_id": file.header.channel.id,
             "id": message.id,
@@ -415,11 +391,12 @@ class ChatExportSource:
                 "channel_id": reference.channelId or file.header.channel.id,
                 "guild_id": self._guild.id,
             },
+            "extra": {"sticker_items": sticker_items} if sticker_items else None,
             "reacted": int(bool(reactions)),
             "reactions": reactions,
         }
 
-    def _iter_reactions(self, reaction: _Reaction, timestamp_ms: int) -> Iterator[dict[str, Any]]:
+    def _iter_reactions(self, reaction: ExportedReaction, timestamp_ms: int) -> Iterator[dict[str, Any]]:
         """Yield the reactions of users; older exports have only a number, which cannot be imported."""
         emoji = reaction.emoji
         emoji_id = emoji.id if emoji.id and _is_id(emoji.id) else None
@@ -437,7 +414,7 @@ class ChatExportSource:
 
     # Files
 
-    def _convert_attachment(self, attachment: _Attachment, file: _File, line: int) -> dict[str, Any]:
+    def _convert_attachment(self, attachment: ExportedAttachment, file: _File, line: int) -> dict[str, Any]:
         path = self._find_file(attachment.url)
         values: dict[str, Any] = {
             "id": attachment.id,
@@ -483,6 +460,7 @@ class ChatExportSource:
         urls = [self._guild.iconUrl]
         urls += [user.avatarUrl for _, user in sorted(self._users.items())]
         urls += [emoji.imageUrl for _, emoji in sorted(self._emojis.items())]
+        urls += [sticker.sourceUrl for _, sticker in sorted(self._stickers.items())]
         for url in urls:
             image, path = self._find_image(url), self._find_file(url)
             if image is not None and path is not None and image not in yielded_images:
@@ -518,7 +496,7 @@ def _hash_image(path: Path) -> str | None:
     if path.stat().st_size > min(IMAGE_BYTES_MAX, FILE_BYTES_MAX):
         return None
     image_bytes = path.read_bytes()
-    if detect_image_type(image_bytes) is None:
+    if detect_image_type(image_bytes) is None and not expressions.stickers.is_animation(image_bytes):
         return None
     prefix = "a_" if media.inspect_file(image_bytes).is_animated else ""
     return prefix + hashlib.sha256(image_bytes).hexdigest()[:32]

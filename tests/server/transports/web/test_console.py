@@ -4,6 +4,7 @@ from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.server.core.call import Call
 from hubbub.server.identity import administration
 from tests.pages import Browser
+from tests.server.admin_commands import run_admin_command
 from tests.server.identity.accounts import create_user_with_password, enable_totp, log_in
 from tests.server.identity.operators import create_operator, grant_role
 from tests.world import Actor, World
@@ -144,6 +145,30 @@ async def test_an_owner_grants_and_removes_roles(world: World) -> None:
     page = await browser.open("/admin/audit-log")
     assert "ann set the operator role of ben to moderator" in page.text
     assert "Helps" in page.text
+
+
+async def test_the_audit_log_is_filtered_by_operator_action_and_target(world: World) -> None:
+    browser, ann = await open_browser(world)
+    olga = await create_operator(world, "olga")
+    ben, carl = await world.user("ben"), await world.user("carl")
+    for operator, user in ((ann, ben), (olga, carl)):
+        (await operator.post(f"/admin/users/{user.id}/suspend", json={"reason": "Spam"})).ok()
+    (await olga.post(f"/admin/users/{ben.id}/unsuspend")).ok()
+
+    page = await browser.submit(await browser.open("/admin/audit-log"), "Filter", operator_id=str(olga.id))
+    assert "olga suspended carl" in page.text
+    assert "ann suspended ben" not in page.text
+    page = await browser.submit(page, "Filter", action="user.unsuspend")
+    assert "olga lifted the suspension of ben" in page.text
+    assert "olga suspended carl" not in page.text
+    page = await browser.submit(page, "Filter", target_id=str(carl.id))
+    assert "No actions match these filters." in page.text
+    page = await browser.submit(page, "Filter", action="", operator_id="")
+    assert "olga suspended carl" in page.text
+    assert "No actions match" not in (await browser.open("/admin/audit-log?operator_id=x&action=y&target_id=z")).text
+    output = await run_admin_command(world, "audit-log", "--operator", "olga", "--target", str(ben.id))
+    assert output.splitlines()[0].endswith(" olga: user.unsuspend ben")
+    assert await run_admin_command(world, "audit-log", "--action", "user.delete") == "No actions found."
 
 
 async def test_the_audit_log_has_pages(world: World) -> None:

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import accounts as wire
 from hubbub.server.core.personal_data import SECRET, TECHNICAL, Erasure, PersonalColumn
-from hubbub.server.core.store import Tx
+from hubbub.server.core.store import Tx, escape_pattern
 
 TABLES: Final = (
     "account_bans",
@@ -77,6 +77,18 @@ class SignInRow(NamedTuple):
     user_agent: str | None
     """User-Agent header of the client; empty if it sent none or it was removed, None if the token was issued without a
     sign-in."""
+
+
+class SearchedSignInRow(NamedTuple):
+    """A user token of a search, with its user."""
+
+    token_id: int
+    created_ms: int
+    ip: str | None
+    """IP address of the client, as in `SignInRow`."""
+    user_agent: str | None
+    """User-Agent header of the client, as in `SignInRow`."""
+    user_id: int
 
 
 # Retention
@@ -228,6 +240,40 @@ def list_sign_ins(tx: Tx, user_id: int) -> list[SignInRow]:
         "WHERE t.user_id = ? AND t.kind = 'user' ORDER BY t.created_ms DESC, t.id DESC",
         user_id,
     )
+
+
+def search_sign_ins(
+    tx: Tx, *, address: str, user_id: int | None, before_id: int | None, limit: int
+) -> list[SearchedSignInRow]:
+    """List the tokens of all users, newest first; None for an argument means any.
+
+    `address` is the IP address of the login, or its beginning and `*`; empty matches all tokens."""
+    conditions, parameters = ["t.kind = 'user'", "u.bot = 0"], list[object]()
+    if address:
+        is_prefix = address.endswith("*")
+        conditions.append("s.ip LIKE ? ESCAPE '\\'" if is_prefix else "s.ip = ?")
+        parameters.append(escape_pattern(address[:-1]) + "%" if is_prefix else address)
+    for condition, value in (("t.user_id = ?", user_id), ("t.id < ?", before_id)):
+        if value is not None:
+            conditions.append(condition)
+            parameters.append(value)
+    return tx.fetch(
+        SearchedSignInRow,
+        "SELECT t.id, t.created_ms, s.ip, s.user_agent, t.user_id FROM tokens t JOIN users u ON u.id = t.user_id "
+        f"LEFT JOIN sign_ins s ON s.token_id = t.id WHERE {' AND '.join(conditions)} ORDER BY t.id DESC LIMIT ?",
+        *parameters,
+        limit,
+    )
+
+
+def find_session_user(tx: Tx, token_id: int) -> int | None:
+    """Return the ID of the user of a login session, or None if the session does not exist."""
+    user_id: int | None = tx.value(
+        "SELECT t.user_id FROM tokens t JOIN users u ON u.id = t.user_id "
+        "WHERE t.id = ? AND t.kind = 'user' AND u.bot = 0",
+        token_id,
+    )
+    return user_id
 
 
 def delete_ended_sign_ins(tx: Tx, user_id: int) -> None:

@@ -9,13 +9,13 @@ from hubbub.server.identity.administration.job_queues import queue_routes, queue
 from hubbub.server.identity.administration.settings import document_routes, feature_routes
 from hubbub.server.identity.administration.settings.document_routes import publish as publish_document
 from hubbub.server.identity.administration.settings.feature_routes import switch_feature
-from hubbub.server.identity.administration.user_accounts import accounts, jobs, user_routes
+from hubbub.server.identity.administration.user_accounts import accounts, jobs, session_routes, sessions, user_routes
 from hubbub.server.identity.administration.user_accounts.views import user_details
 from hubbub.server.identity.users.signals import UserDeleted
 
 SLICE = Slice(
     name="administration",
-    modules=(routes, user_routes, queue_routes, feature_routes, document_routes, ports),
+    modules=(routes, user_routes, session_routes, queue_routes, feature_routes, document_routes, ports),
     operator_guard=rules.require_operator,
     jobs=jobs.JOBS,
     listeners={
@@ -34,6 +34,7 @@ __all__ = [
     "queues",
     "record_rejected_upload",
     "rules",
+    "sessions",
     "signals",
     "switch_feature",
     "user_details",

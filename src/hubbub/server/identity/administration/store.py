@@ -116,11 +116,16 @@ def insert_audit(tx: Tx, row: AuditRow) -> None:
 
 
 def list_audit(
-    tx: Tx, *, before_id: int | None, operator_id: int | None, target_id: int | None, limit: int
+    tx: Tx, *, before_id: int | None, operator_id: int | None, action: str | None, target_id: int | None, limit: int
 ) -> list[AuditRow]:
     """Return entries of the audit log, newest first; None for an argument means any."""
     conditions, parameters = ["1 = 1"], list[Any]()
-    for condition, value in (("id < ?", before_id), ("operator_id = ?", operator_id), ("target_id = ?", target_id)):
+    for condition, value in (
+        ("id < ?", before_id),
+        ("operator_id = ?", operator_id),
+        ("action = ?", action),
+        ("target_id = ?", target_id),
+    ):
         if value is not None:
             conditions.append(condition)
             parameters.append(value)

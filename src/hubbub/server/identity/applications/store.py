@@ -8,7 +8,7 @@ from hubbub.protocol.ids import WIDE_MAX, ApplicationId, TeamId, UserId
 from hubbub.server.core.auth import TokenApplication
 from hubbub.server.core.batches import batches
 from hubbub.server.core.personal_data import OPERATOR_RECORD, Erasure, PersonalColumn
-from hubbub.server.core.store import Tx, placeholders
+from hubbub.server.core.store import Tx, escape_pattern, placeholders
 
 TABLES: Final = ("applications", "disabled_applications")
 """Tables that only this slice writes."""
@@ -171,7 +171,7 @@ def search(tx: Tx, text: str, *, only_disabled: bool, after_id: int, limit: int)
     applications. If `only_disabled`, return only disabled applications."""
     where, parameters = "id > ?", list[object]([after_id])
     if text:
-        pattern = "%" + text.lower().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+        pattern = f"%{escape_pattern(text.lower())}%"
         match_conditions = ["LOWER(name) LIKE ? ESCAPE '\\'"]
         parameters.append(pattern)
         if text.isascii() and text.isdigit() and int(text) <= WIDE_MAX:

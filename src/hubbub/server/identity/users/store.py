@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from hubbub.protocol.ids import WIDE_MAX, UserId
 from hubbub.server.core.batches import batches
 from hubbub.server.core.personal_data import Erasure, PersonalColumn
-from hubbub.server.core.store import Tx, placeholders
+from hubbub.server.core.store import Tx, escape_pattern, placeholders
 
 TABLES: Final = ("users",)
 """Tables that only this slice writes."""
@@ -81,7 +81,7 @@ def search(tx: Tx, text: str, *, after_id: int, limit: int) -> list[UserRow]:
     users."""
     where, parameters = "bot = 0 AND id > ?", list[object]([after_id])
     if text:
-        pattern = "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+        pattern = f"%{escape_pattern(text)}%"
         match_conditions = ["username LIKE ? ESCAPE '\\'", "LOWER(global_name) LIKE ? ESCAPE '\\'", "email = ?"]
         parameters += [pattern, pattern, text]
         if text.isascii() and text.isdigit() and int(text) <= WIDE_MAX:

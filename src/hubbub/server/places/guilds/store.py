@@ -7,7 +7,7 @@ from hubbub.protocol import codec
 from hubbub.protocol.ids import WIDE_MAX
 from hubbub.server.core.batches import batches
 from hubbub.server.core.personal_data import OPERATOR_RECORD, Erasure, PersonalColumn
-from hubbub.server.core.store import Tx, placeholders
+from hubbub.server.core.store import Tx, escape_pattern, placeholders
 
 TABLES: Final = ("guild_suspensions", "guilds")
 """Tables that only this slice writes."""
@@ -149,7 +149,7 @@ def search(
     If `only_suspended`, return only suspended guilds; if `only_deleting`, only guilds with a scheduled deletion."""
     where, parameters = "g.id > ?", list[object]([after_id])
     if text:
-        pattern = "%" + text.lower().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+        pattern = f"%{escape_pattern(text.lower())}%"
         match_conditions = ["LOWER(g.name) LIKE ? ESCAPE '\\'"]
         parameters.append(pattern)
         if text.isascii() and text.isdigit() and int(text) <= WIDE_MAX:

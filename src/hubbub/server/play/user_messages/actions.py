@@ -15,7 +15,7 @@ from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import messages as message_wire
 from hubbub.protocol.resources import user_messages as wire
 from hubbub.protocol.resources.message_parts import MessageActivity
-from hubbub.server.core import jobs
+from hubbub.server.core import jobs, link_rules
 from hubbub.server.core.call import Call
 from hubbub.server.core.denials import Denial, PermissionDenied
 from hubbub.server.core.event_dispatch import GameFilter, UserAudience
@@ -66,6 +66,7 @@ def send(call: Call, other_player: UserRow, body: wire.SendUserMessage) -> wire.
         return _send_stored_message(call, sender, other_player, content, origin, body)
     if origin.activity is None:
         rules.require_visible_in_game(call, other_player.id)
+    link_rules.require_allowed(call, (content,))
     return _send_passing_message(call, sender, other_player, content, origin, body)
 
 
@@ -112,6 +113,7 @@ def edit(call: Call, other_player: UserRow, message_id: int, content: str) -> wi
             raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
         sender = rules.require_sender(call)
         rules.require_unblocked(call, other_player.id)
+        link_rules.require_allowed(call, (content,))
         message = _build_passing_message(target_message, content)
         if not message.content:
             raise errors.EMPTY_MESSAGE()

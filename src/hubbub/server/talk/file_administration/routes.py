@@ -17,7 +17,7 @@ def get_storage(call: Call) -> wire.StorageSummary:
     return views.storage_summary(call)
 
 
-@handles(wire.LIST_FILES)
+@handles(wire.LIST_FILES, long=True)
 def list_files(call: Call, query: wire.ListFiles) -> list[wire.AdministeredFile]:
     """List uploaded files, largest first."""
     last_file = None if query.after is None else files.find(call.tx, query.after)
@@ -27,6 +27,7 @@ def list_files(call: Call, query: wire.ListFiles) -> list[wire.AdministeredFile]
         call.tx,
         guild_id=query.guild_id,
         owner_id=query.owner_id,
+        name_part=query.name.strip(),
         before=None if last_file is None else (last_file.size, last_file.id),
         limit=query.limit,
     )

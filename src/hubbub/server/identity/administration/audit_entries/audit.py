@@ -50,6 +50,7 @@ def list_entries(call: Call, query: wire.ListOperatorAudit) -> list[wire.Operato
         call.tx,
         before_id=query.before,
         operator_id=query.operator_id,
+        action=query.action,
         target_id=query.target_id,
         limit=query.limit,
     )

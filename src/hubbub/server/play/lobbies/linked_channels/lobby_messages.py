@@ -12,7 +12,7 @@ from hubbub.protocol.ids import ApplicationId, LobbyId, MessageId, Snowflake, Us
 from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import lobbies as wire
 from hubbub.protocol.resources.channels import LinkedLobby
-from hubbub.server.core import jobs
+from hubbub.server.core import jobs, link_rules
 from hubbub.server.core.call import Call
 from hubbub.server.core.denials import Denial, PermissionDenied
 from hubbub.server.core.personal_data import export_row
@@ -72,6 +72,7 @@ def create(call: Call, lobby: LobbyRow, member: LobbyMemberRow, body: wire.Creat
         if isinstance(body.flags, int) and body.flags & CHANNEL_ONLY_FLAGS:
             form.add("flags", "LOBBY_NOT_LINKED", "These flags require a lobby with a linked channel.")
     form.raise_if_any()
+    link_rules.require_allowed(call, (body.content or "",))
     message_id = call.new_id(MessageId)
     origin = messages.content.ApplicationOrigin(lobby.application_id)
     flags = (body.flags or 0) & LOBBY_FLAGS

@@ -71,6 +71,22 @@ class Draft(msgspec.Struct, kw_only=True):
         for file in self.files:
             yield from (file.filename, file.description or "")
 
+    def linked_texts(self) -> Iterator[str]:
+        """Iterate over the texts of the sender and the URLs of embeds and buttons."""
+        yield from self.readable_texts()
+        for embed in self.embeds:
+            if not is_link_preview(embed):
+                yield from _embed_urls(embed)
+        for component in components.walk_components(self.components):
+            yield component.get("url") or ""
+
+
+def _embed_urls(embed: Embed) -> Iterator[str]:
+    """Iterate over the URLs that readers of an embed can open."""
+    yield embed.url or ""
+    if embed.author:
+        yield embed.author.url or ""
+
 
 def clean_content(content: str | None) -> str:
     """Return content for storage: trimmed, and without NUL characters, which PostgreSQL cannot store."""

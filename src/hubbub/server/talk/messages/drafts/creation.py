@@ -12,6 +12,7 @@ from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import MessageId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages as wire
+from hubbub.server.core import link_rules
 from hubbub.server.core.call import Call
 from hubbub.server.places import channels
 from hubbub.server.places.standing import ChannelAccess, ChannelRef
@@ -115,8 +116,11 @@ def _create(
         requested_mentions = mentions.parse_mentions(draft.mention_texts(), body.allowed_mentions, replied_author_id)
         notified_mentions = resolution.resolve_mentions(call, channel_access, requested_mentions)
     rules.require_links_allowed(call, author, draft.readable_texts())
+    link_rules.require_allowed(call, draft.linked_texts())
+    forwarded_texts = () if snapshot is None else (snapshot.content,)
+    if forwarded_texts:
+        link_rules.require_allowed(call, forwarded_texts)
     if author.moderated_bits or channel.linked_lobby is not None:
-        forwarded_texts = () if snapshot is None else (snapshot.content,)
         check_draft(call, channel_access, author, message_id, (*draft.readable_texts(), *forwarded_texts))
     webhook_author = None if author.webhook_id is None else author
     position = store.read_thread_position(call.tx, channel.id) if channel.is_thread else None

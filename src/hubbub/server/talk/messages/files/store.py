@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from hubbub.server.core.personal_data import OPERATOR_RECORD, Erasure, PersonalColumn
-from hubbub.server.core.store import Tx, placeholders
+from hubbub.server.core.store import Tx, escape_pattern, placeholders
 
 TABLES: Final = ("message_files", "storage_quotas")
 """Tables that only this slice writes."""
@@ -71,9 +71,15 @@ def delete(tx: Tx, file_ids: Sequence[int]) -> None:
 
 
 def list_largest(
-    tx: Tx, *, guild_id: int | None, owner_id: int | None, before: tuple[int, int] | None, limit: int
+    tx: Tx,
+    *,
+    guild_id: int | None,
+    owner_id: int | None,
+    name_part: str,
+    before: tuple[int, int] | None,
+    limit: int,
 ) -> list[FileRow]:
-    """Return files by descending size; None for `guild_id` or `owner_id` means any.
+    """Return files by descending size; None for `guild_id` or `owner_id`, and an empty `name_part`, mean any.
 
     `before` is the size and the ID of the last file of the previous page."""
     where, parameters = "1 = 1", list[object]()
@@ -81,6 +87,9 @@ def list_largest(
         if value is not None:
             where += f" AND {column} = ?"
             parameters.append(value)
+    if name_part:
+        where += " AND LOWER(filename) LIKE ? ESCAPE '\\'"
+        parameters.append(f"%{escape_pattern(name_part.lower())}%")
     if before is not None:
         where += " AND (size < ? OR (size = ? AND id < ?))"
         parameters += [before[0], before[0], before[1]]

@@ -6,6 +6,7 @@ from hubbub.protocol import changes, codec, errors
 from hubbub.protocol.enums import MessageType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.resources import messages as wire
+from hubbub.server.core import link_rules
 from hubbub.server.core.call import Call
 from hubbub.server.places.standing import ChannelAccess, ChannelRef
 from hubbub.server.talk.messages import rules, store, views
@@ -45,6 +46,7 @@ def edit(
         return views.message(call, row, guild_id=channel_access.channel.guild_id)
     if edited_row != row._replace(flags=edited_row.flags):
         rules.require_links_allowed(call, author, draft.readable_texts())
+        link_rules.require_allowed(call, draft.linked_texts())
         if author.moderated_bits:
             check_draft(call, channel_access, author, row.id, draft.readable_texts(), is_edited=True)
         rules.consume_edit_quotas(call, row)

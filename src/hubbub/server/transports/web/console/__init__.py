@@ -15,10 +15,12 @@ from hubbub.server.transports.web.console import (
     queues,
     registrations,
     reports,
+    sessions,
 )
 
 PAGE_MODULES: tuple[ModuleType, ...] = (
     accounts,
+    sessions,
     registrations,
     guilds,
     reports,

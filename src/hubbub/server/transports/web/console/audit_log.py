@@ -1,12 +1,13 @@
 """The audit log page of the operator console."""
 
 from typing import Final
+from urllib.parse import urlencode
 
 from aiohttp import web
 
 from hubbub.protocol.resources import administration as wire
 from hubbub.protocol.resources.administration import Operator
-from hubbub.server.transports.web.console.common import CONSOLE_PATH, console_page, render
+from hubbub.server.transports.web.console.common import ACTIONS, CONSOLE_PATH, console_page, render
 from hubbub.server.transports.web.page_requests import PageRequest
 
 PATH: Final = "/audit-log"
@@ -15,13 +16,29 @@ PAGE_SIZE: Final = 50
 
 @console_page("GET", PATH)
 async def show_audit_log(request: PageRequest, operator: Operator) -> web.Response:
-    """List the actions of operators, `PAGE_SIZE` per page."""
-    query = {"limit": [str(PAGE_SIZE + 1)]}
+    """List the actions of operators, `PAGE_SIZE` per page, filtered by operator, action and target."""
+    filters = {}
+    for name in ("operator_id", "target_id"):
+        id_text = request.query_parameter(name).strip()
+        if id_text.isascii() and id_text.isdigit():
+            filters[name] = id_text
+    if request.query_parameter("action") in ACTIONS:
+        filters["action"] = request.query_parameter("action")
+    query = {name: [value] for name, value in filters.items()} | {"limit": [str(PAGE_SIZE + 1)]}
     before = request.query_parameter("before")
     if before.isascii() and before.isdigit():
         query["before"] = [before]
     entries = await request.call(wire.LIST_OPERATOR_ACTIONS, query=query)
     next_path = None
     if len(entries) > PAGE_SIZE:
-        next_path = f"{CONSOLE_PATH}{PATH}?before={int(entries[PAGE_SIZE - 1].id)}"
-    return render(request, "audit_log.html", operator, entries=entries[:PAGE_SIZE], next_path=next_path)
+        parameters = filters | {"before": str(int(entries[PAGE_SIZE - 1].id))}
+        next_path = f"{CONSOLE_PATH}{PATH}?{urlencode(parameters)}"
+    return render(
+        request,
+        "audit_log.html",
+        operator,
+        entries=entries[:PAGE_SIZE],
+        filters=filters,
+        operators=await request.call(wire.LIST_OPERATORS),
+        next_path=next_path,
+    )

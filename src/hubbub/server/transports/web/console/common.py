@@ -30,6 +30,7 @@ GRACE_PERIODS: Final = (
 
 SECTIONS: Final = (
     ("/users", "Accounts"),
+    ("/sessions", "Sessions"),
     ("/registrations", "Registrations"),
     ("/guilds", "Guilds"),
     ("/reports", "Reports"),
@@ -91,8 +92,9 @@ ACTIONS: Final = {
     "user.create": "created the account",
     "user.delete": "scheduled the deletion of",
     "user.deleted": "deleted the account",
-    "user.export": "exported the data of",
+    "user.end_session": "ended a session of",
     "user.end_sessions": "ended the sessions of",
+    "user.export": "exported the data of",
     "user.restore": "restored",
     "user.set_password": "set the password of",
     "user.set_premium": "set the premium tier of",

@@ -1,12 +1,13 @@
 """The file page of the operator console, and the forms for storage quotas of accounts and guilds."""
 
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from aiohttp import web
 
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import file_administration as wire
-from hubbub.protocol.resources.administration import Operator
+from hubbub.protocol.resources.administration import SEARCH_TEXT_MAX, Operator
 from hubbub.server.transports.web.console.common import (
     CONSOLE_PATH,
     PAGE_SIZE,
@@ -69,14 +70,19 @@ async def _context(request: PageRequest) -> dict[str, Any]:
         id_text = request.query_parameter(name)
         if id_text.isascii() and id_text.isdigit():
             query[name] = [id_text]
+    name_part = request.query_parameter("name").strip()[:SEARCH_TEXT_MAX]
+    if name_part:
+        query["name"] = [name_part]
     files = await request.call(wire.LIST_FILES, query=query)
+    filters = {name: query[name][0] for name in ("name", "guild_id", "owner_id") if name in query}
     next_path = None
     if len(files) > PAGE_SIZE:
-        filters = "".join(f"{name}={query[name][0]}&" for name in ("guild_id", "owner_id") if name in query)
-        next_path = f"{CONSOLE_PATH}{PATH}?{filters}after={int(files[PAGE_SIZE - 1].id)}"
+        parameters = filters | {"after": str(int(files[PAGE_SIZE - 1].id))}
+        next_path = f"{CONSOLE_PATH}{PATH}?{urlencode(parameters)}"
     return {
         "storage": await request.call(wire.GET_STORAGE),
         "files": files[:PAGE_SIZE],
+        "filters": filters,
         "is_filtered": len(query) > 1,
         "next_path": next_path,
     }
