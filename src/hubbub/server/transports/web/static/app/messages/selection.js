@@ -109,23 +109,33 @@ export class MessageSelection {
     announce(this.bar.querySelector("p")?.textContent ?? "");
   }
 
-  /** Select or deselect a message; with `isRange`, select all messages between it and the message that was selected last. */
+  /**
+   * Select or deselect a message; with `isRange`, select the messages from the last toggled one to this one.
+   *
+   * If the last toggled message is no longer loaded, only this message changes. Messages beyond the maximum are not selected.
+   */
   #toggle(message, isRange) {
     const { messages } = this.#timeline.log;
-    if (isRange && this.#rangeStartId !== null) {
-      const ends = [this.#rangeStartId, message.id]
-        .map(id => messages.findIndex(other => other.id === id))
-        .sort((a, b) => a - b);
-      for (const rangeMessage of messages.slice(Math.max(0, ends[0]), ends[1] + 1))
-        if (this.canSelect(rangeMessage) && this.#ids.size < BULK_DELETE_MAX) this.#ids.add(rangeMessage.id);
-    } else if (this.#ids.has(message.id)) this.#ids.delete(message.id);
-    else if (this.#ids.size < BULK_DELETE_MAX) this.#ids.add(message.id);
-    else
+    const startIndex = isRange ? messages.findIndex(other => other.id === this.#rangeStartId) : -1;
+    if (startIndex === -1 && this.#ids.has(message.id)) this.#ids.delete(message.id);
+    else {
+      const endIndex = messages.findIndex(other => other.id === message.id);
+      const [first, last] = startIndex === -1 ? [endIndex, endIndex] : [startIndex, endIndex].sort((a, b) => a - b);
+      this.#select(messages.slice(first, last + 1).filter(other => this.canSelect(other)));
+    }
+    this.#rangeStartId = message.id;
+    this.#update();
+  }
+
+  /** Select messages up to the maximum, and show a notice if there are more. */
+  #select(messages) {
+    const newIds = messages.map(message => message.id).filter(id => !this.#ids.has(id));
+    const remainingCount = BULK_DELETE_MAX - this.#ids.size;
+    for (const id of newIds.slice(0, remainingCount)) this.#ids.add(id);
+    if (newIds.length > remainingCount)
       showNotice(
         tn("You can select up to {count} message.", "You can select up to {count} messages.", BULK_DELETE_MAX),
       );
-    this.#rangeStartId = message.id;
-    this.#update();
   }
 
   #messageOf(event) {
