@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
+import msgspec
 
 from hubbub.protocol import codec
 from hubbub.server.terminal import print_error
@@ -28,14 +29,26 @@ _COLORS: Final = {
 """ANSI color codes by kind of entry; `failed` is the color of the results of failed entries."""
 
 
+_NO_CONTROL_API: Final = "this server has no control API; start it with hubbub dev"
+
+
 class WatchError(Exception):
     """The traffic cannot be read."""
+
+
+class _ReadyFile(msgspec.Struct):
+    """The fields of the ready file that this command needs."""
+
+    web: str
+    """URL of the rehearsal."""
+    control_token: str | None
+    """Token of the control API; None without a control API."""
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the traffic until interrupted."""
     try:
-        url, token = _resolve_platform(arguments)
+        url, token = _resolve_rehearsal(arguments)
         asyncio.run(_watch(url, token, arguments))
     except WatchError as error:
         return print_error(error)
@@ -44,16 +57,18 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _resolve_platform(arguments: argparse.Namespace) -> tuple[str, str]:
+def _resolve_rehearsal(arguments: argparse.Namespace) -> tuple[str, str]:
     """Return the URL and the control token of the rehearsal.
 
-    Raise WatchError if the ready file cannot be read or no token is set."""
+    Raise WatchError if the ready file cannot be read, or if no token is set."""
     if arguments.ready_file is not None:
         try:
-            document = codec.decode(Path(arguments.ready_file).read_bytes(), dict[str, Any])
+            ready_file = codec.decode(Path(arguments.ready_file).read_bytes(), _ReadyFile)
         except (OSError, ValueError) as error:
             raise WatchError(f"cannot read the ready file {arguments.ready_file}: {error}") from error
-        return arguments.url or document["web"], document["control_token"]
+        if ready_file.control_token is None:
+            raise WatchError(_NO_CONTROL_API)
+        return (arguments.url or ready_file.web).rstrip("/"), ready_file.control_token
     token = os.environ.get(TOKEN_VARIABLE, "")
     if not token:
         raise WatchError(
@@ -104,7 +119,7 @@ def _require_success(status: int) -> None:
     if status == 401:
         raise WatchError("the platform rejected the control token")
     if status == 404:
-        raise WatchError("this server has no control API; start it with hubbub dev")
+        raise WatchError(_NO_CONTROL_API)
     if status != 200:
         raise WatchError(f"the platform responded with status {status}")
 
