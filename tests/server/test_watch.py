@@ -67,8 +67,8 @@ async def test_entries_are_printed_as_json(rehearsal: Rehearsal) -> None:
 
 
 def test_a_terminal_gets_colors(capsys: pytest.CaptureFixture[str]) -> None:
-    printer = Printer(is_json=False, has_colors=True)
-    printer.names = {"1": "alice"}
+    printer = Printer(is_json=False, uses_colors=True)
+    printer.names_by_user_id = {"1": "alice"}
     event = {**TRAFFIC_ENTRY, "direction": "out", "status": None, "milliseconds": None, "delivered": 2, "missed": 1}
 
     printer.print_batch({"entries": [TRAFFIC_ENTRY, event]})
