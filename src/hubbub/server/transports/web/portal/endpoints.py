@@ -1,4 +1,8 @@
-"""Portal pages for webhook events with failed deliveries, and for interactions, linked roles and activity URL mappings."""
+"""Portal pages for the endpoints of an application.
+
+They are the endpoints of webhook events, interactions, linked roles and activities. The page of webhook events shows failed
+deliveries too.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -59,7 +63,7 @@ async def show_events(request: PageRequest) -> web.Response:
 
 
 @page("POST", WEBHOOKS_PATH)
-async def change_events(request: PageRequest) -> web.Response:
+async def change_webhook_settings(request: PageRequest) -> web.Response:
     """Save the webhook settings. The URL is verified before it is stored."""
     form = request.form
     body: dict[str, Any] = {
@@ -106,7 +110,7 @@ async def _events_context(request: PageRequest, application: Application) -> dic
             webhook_events.LIST_FAILED_WEBHOOK_EVENTS, request.path_parameter("application_id"), query={"limit": ["20"]}
         )
     except ApiError as error:
-        # Members of the team with the role read-only do not see payloads.
+        # Team members with the role READ_ONLY do not see payloads.
         if error.kind is not errors.NOT_AUTHORIZED_ON_APPLICATION:
             raise
         failed_events = []
@@ -116,9 +120,9 @@ async def _events_context(request: PageRequest, application: Application) -> dic
         "failed": failed_events,
         "url": application.event_webhooks_url or "",
         "on": status == EventWebhooksStatus.ENABLED,
-        "condition": FORGED_SIGNATURE_TEXT
+        "status_text": FORGED_SIGNATURE_TEXT
         if has_accepted_forgery
-        else STATUS_TEXTS.get(EventWebhooksStatus.DISABLED if status is UNSET else status, "Off"),
+        else STATUS_TEXTS[EventWebhooksStatus.DISABLED if status is UNSET else status],
         "chosen_events": application.event_webhooks_types or [],
         "events": [(str(kind), description) for kind, description in EVENT_DESCRIPTIONS.items()],
     }
@@ -137,13 +141,13 @@ async def show_interactions(request: PageRequest) -> web.Response:
 @page("POST", INTERACTIONS_PATH)
 async def change_interactions(request: PageRequest) -> web.Response:
     """Save the endpoint URLs. The interactions endpoint is verified before it is stored."""
-    names = ("interactions_endpoint_url", "role_connections_verification_url")
+    field_names = ("interactions_endpoint_url", "role_connections_verification_url")
     try:
-        await update_application(request, {name: request.form.optional(name) for name in names})
+        await update_application(request, {name: request.form.optional(name) for name in field_names})
     except ApiError as error:
         application = await load_application(request)
         context = await _activities_context(request, application)
-        return render_errors(request, "interactions.html", error, application, fields=names, **context)
+        return render_errors(request, "interactions.html", error, application, fields=field_names, **context)
     return request.redirect(section_path(request, "/interactions"), notice="Saved.")
 
 
