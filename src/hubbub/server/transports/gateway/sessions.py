@@ -24,7 +24,7 @@ from hubbub.server.core.store import Tx
 from hubbub.server.transports.gateway.compression import BlockCompressor
 from hubbub.server.transports.gateway.context import GatewayContext
 from hubbub.server.transports.gateway.hub import LATE_EVENT_SECONDS, GuildHub
-from hubbub.server.transports.gateway.identification import SessionParameters, require_sharding
+from hubbub.server.transports.gateway.identification import SessionParameters, reject_too_many_guilds
 from hubbub.server.transports.gateway.packets import Packet
 from hubbub.server.transports.gateway.presence import PresenceFeed
 from hubbub.server.transports.gateway.replay import ReplayBuffer
@@ -197,7 +197,7 @@ class GatewaySessions:
                 session, lambda guilds: self._ready_fields(session, guilds, connection.resume_url, identify.shard)
             )
             session.snapshot, session.application_name = opening.snapshot, opening.application_name
-            require_sharding(len(opening.guilds), actor)
+            reject_too_many_guilds(len(opening.guilds), actor)
             # Events of a guild after READY must reach the client even if they happen before its GUILD_CREATE.
             seats = (
                 []
