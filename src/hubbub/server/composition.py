@@ -217,7 +217,7 @@ PORTS: tuple[Binding, ...] = (
         moderation_decisions.delete_expired,
         reports.delete_expired,
     ),
-    administration.ports.delete_messages.bind(messages.changes.delete_by_author),
+    administration.ports.delete_messages.bind(messages.changes.delete_batch_by_author),
     application_administration.ports.count_commands.bind(commands.count_commands),
     applications.ports.check_deletion.bind(subscriptions.require_deletable),
     applications.ports.count_guilds.bind(members.shared_guilds.count_guilds),
