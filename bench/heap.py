@@ -1,7 +1,7 @@
-"""The exact number of bytes that the allocators of this process have in use.
+"""The number of bytes that the allocators of this process have in use.
 
-Resident memory changes in whole pages and includes free memory between allocations. This number is exact, so that a
-leak of a few bytes per request shows within minutes.
+Resident memory changes in whole pages and includes free memory between allocations. This number does not
+depend on pages and fragmentation, so that a leak of a few bytes per request shows within minutes.
 """
 
 import ctypes
@@ -30,11 +30,14 @@ def bytes_in_use() -> int | None:
         return None
     mallinfo.restype = _Mallinfo
     statistics = mallinfo()
+    # `uordblks` are bytes in the heap, `hblkhd` bytes in separately mapped blocks; Python's small objects are in neither.
     return _small_object_bytes() + int(statistics.uordblks) + int(statistics.hblkhd)
 
 
 def _small_object_bytes() -> int:
-    """Return the bytes of Python's small objects, parsed from the statistics that Python prints to standard error."""
+    """Return the bytes of Python's small objects, parsed from the statistics that Python prints to standard error.
+
+    Return 0 if Python has no allocator of its own, as with PYTHONMALLOC=malloc."""
     sys.stderr.flush()
     with tempfile.TemporaryFile() as output:
         saved_stderr = os.dup(2)

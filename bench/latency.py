@@ -1,8 +1,9 @@
 """Latency of requests, measured with a clock that stops while the scheduler keeps the server waiting.
 
 On a machine that is busy with other work, a request waits until its server gets a processor. Linux counts this time per
-thread in /proc/PID/schedstat. `WorkClock` subtracts it, so that the remaining time is work, disk and network. The caller
-would wait as well, so both processes get real-time priority for the few seconds of a measurement, if the user may set it.
+thread in /proc/PID/schedstat. `WorkClock` subtracts it, so that the remaining time is work, disk and network. The
+measuring process would wait as well, so both get real-time priority for the few seconds of a measurement, if the user may
+set it.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ from typing import Any, Final
 from bench.load import GatewayConnection, Subject
 
 QUANTILE_COUNT: Final = 200
-"""Number of values of a stored distribution."""
+"""Number of quantiles that represent a distribution."""
 BURST_SECONDS: Final = 0.4
 """Duration of a burst of requests, and of the pause before it."""
 
@@ -31,33 +32,33 @@ class WorkClock:
     """A clock in seconds without the time in which the main thread of a server waited for a processor."""
 
     def __init__(self, server_pid: int) -> None:
-        self._file = os.open(f"/proc/{server_pid}/schedstat", os.O_RDONLY)
+        self._descriptor = os.open(f"/proc/{server_pid}/schedstat", os.O_RDONLY)
 
     def now(self) -> float:
         """Return the time; only differences are meaningful."""
-        waited_ns = int(os.pread(self._file, 100, 0).split()[1])
+        waited_ns = int(os.pread(self._descriptor, 100, 0).split()[1])
         return time.monotonic() - waited_ns / 1e9
 
     def close(self) -> None:
         """Close the file of the kernel's statistics."""
-        os.close(self._file)
+        os.close(self._descriptor)
 
 
 @contextlib.contextmanager
 def raise_priority(*pids: int) -> Iterator[None]:
     """Give all threads of these processes real-time priority, if the user may set it, until the block ends."""
-    threads = [int(task.name) for pid in pids for task in Path(f"/proc/{pid}/task").iterdir()]
+    thread_ids = [int(task.name) for pid in pids for task in Path(f"/proc/{pid}/task").iterdir()]
+    raised_ids: list[int] = []
     try:
-        for thread in threads:
-            os.sched_setscheduler(thread, os.SCHED_RR, os.sched_param(1))
-    except PermissionError:
-        threads = []
-    try:
+        with contextlib.suppress(PermissionError):
+            for thread_id in thread_ids:
+                os.sched_setscheduler(thread_id, os.SCHED_RR, os.sched_param(1))
+                raised_ids.append(thread_id)
         yield
     finally:
-        for thread in threads:
+        for thread_id in raised_ids:
             with contextlib.suppress(ProcessLookupError):
-                os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
+                os.sched_setscheduler(thread_id, os.SCHED_OTHER, os.sched_param(0))
 
 
 class TimedConnection(asyncio.Protocol):
@@ -95,7 +96,9 @@ async def measure_latencies(
 ) -> list[float]:
     """Send requests at random times (a Poisson process) with a mean rate per second; return their durations in seconds.
 
-    With one connection each request follows the previous response after a random pause with a mean of 1 / rate.
+    The last request of the list is sent first. A duration starts when the request is sent, so it does not include a wait for an
+    idle connection. With one connection each request follows the previous response after a random pause with a mean of
+    1 / rate.
     """
     host, _, port = subject.connection_info["url"].removeprefix("http://").partition(":")
     loop = asyncio.get_running_loop()
@@ -135,7 +138,11 @@ async def measure_latencies(
 async def measure_fanout(
     subject: Subject, sessions: list[GatewayConnection], requests: list[bytes], delivery_bytes_min: int = 300
 ) -> list[float]:
-    """Send messages one by one; return the seconds from each request until the last session has received its event."""
+    """Send messages one by one; return the seconds from each request until all sessions have received its event.
+
+    The sessions only count bytes: an event has arrived once the last session has received anything, and all sessions
+    together have received `delivery_bytes_min` bytes per session.
+    """
     clock = WorkClock(subject.process.pid)
     durations: list[float] = []
     host, _, port = subject.connection_info["url"].removeprefix("http://").partition(":")
@@ -145,12 +152,12 @@ async def measure_fanout(
     )
     for request in requests:
         bytes_before = sum(session.received_bytes for session in sessions)
-        last_bytes = sessions[-1].received_bytes
+        last_session_bytes_before = sessions[-1].received_bytes
         with raise_priority(os.getpid(), subject.process.pid):
             started_at = clock.now()
             connection.send(request)
             async with asyncio.timeout(60):
-                while sessions[-1].received_bytes == last_bytes or (
+                while sessions[-1].received_bytes == last_session_bytes_before or (
                     sum(session.received_bytes for session in sessions)
                     < bytes_before + len(sessions) * delivery_bytes_min
                 ):
@@ -163,6 +170,9 @@ async def measure_fanout(
 
 
 def compute_quantiles(values: list[float]) -> list[float]:
-    """Return the middles of 200 equal parts of a sample, so that a random one of them has the distribution of the sample."""
+    """Return the middles of `QUANTILE_COUNT` equal parts of a sample.
+
+    A random one of them has the distribution of the sample.
+    """
     ordered = sorted(values)
-    return [ordered[int((number + 0.5) / QUANTILE_COUNT * len(ordered))] for number in range(QUANTILE_COUNT)]
+    return [ordered[int((index + 0.5) / QUANTILE_COUNT * len(ordered))] for index in range(QUANTILE_COUNT)]

@@ -221,7 +221,7 @@ async def test_a_merge_whose_callback_was_reset_is_aborted() -> None:
         sdk.reset_callbacks()
 
         with pytest.raises(sdk.SdkError) as caught:
-            await client._parts[Merges].require_merge(merge_callback)
+            await client._parts[Merges].request_merge(merge_callback)
 
         assert client.run_callbacks() == 0
     assert (merge_calls, caught.value.result.type) == ([], ErrorType.ABORTED)

@@ -17,7 +17,7 @@ from hubbub.protocol.resources.presence import Activity
 from hubbub.protocol.resources.users import User
 from hubbub.sdk import ClientCreateOptions
 from hubbub.sdk.core import Core
-from hubbub.sdk.events import Events, event_table
+from hubbub.sdk.events import GatewayEventHandlers, event_table
 from hubbub.sdk.tolerant_models import convert, decode, sent_or, value_or
 from tests.contract.tables import SOURCE
 
@@ -56,10 +56,10 @@ class Tree(Struct, kw_only=True):
 
 
 @pytest.fixture
-def events() -> Iterator[Events]:
+def events() -> Iterator[GatewayEventHandlers]:
     """The event handlers of a client without a connection."""
     core = Core(ClientCreateOptions(), threaded=True)
-    yield Events(core)
+    yield GatewayEventHandlers(core)
     core.close()
 
 
@@ -99,13 +99,15 @@ def build_sample(hint: Any, *, ids_as_text: bool, depth: int = 0) -> Any:
     return "2026-01-02T03:04:05+00:00"
 
 
-def dispatch(events: Events, event: str, payload: object) -> None:
+def dispatch(events: GatewayEventHandlers, event: str, payload: object) -> None:
     events.dispatch(event, msgspec.Raw(msgspec.json.encode(payload)))
 
 
 @pytest.mark.parametrize("event", HANDLED_EVENTS)
 @pytest.mark.parametrize("ids_as_text", [True, False], ids=["IDs as strings", "IDs as numbers"])
-def test_events_with_unknown_fields_and_values_are_handled(events: Events, event: str, ids_as_text: bool) -> None:
+def test_events_with_unknown_fields_and_values_are_handled(
+    events: GatewayEventHandlers, event: str, ids_as_text: bool
+) -> None:
     model, _ = event_table.handlers[event]
     payload = build_sample(model, ids_as_text=ids_as_text)
 
@@ -122,7 +124,9 @@ def test_events_with_unknown_fields_and_values_are_handled(events: Events, event
 
 @pytest.mark.parametrize("event", HANDLED_EVENTS)
 @pytest.mark.parametrize("value", ["missing", None, {"unexpected": "object"}, [[1]], "text", -1, True])
-def test_events_with_missing_and_unexpected_values_are_handled(events: Events, event: str, value: object) -> None:
+def test_events_with_missing_and_unexpected_values_are_handled(
+    events: GatewayEventHandlers, event: str, value: object
+) -> None:
     model, _ = event_table.handlers[event]
     events._schedule_expiry = lambda: None  # type: ignore[method-assign]
     dispatch(events, "READY", {"user": {"id": "1", "username": "mary"}, "session_id": "s"})
@@ -135,7 +139,7 @@ def test_events_with_missing_and_unexpected_values_are_handled(events: Events, e
 
 
 @pytest.mark.parametrize("event", HANDLED_EVENTS)
-def test_parts_with_missing_fields_are_handled(events: Events, event: str) -> None:
+def test_parts_with_missing_fields_are_handled(events: GatewayEventHandlers, event: str) -> None:
     model, _ = event_table.handlers[event]
     events._schedule_expiry = lambda: None  # type: ignore[method-assign]
     dispatch(events, "READY", {"user": {"id": "1", "username": "mary"}, "session_id": "s"})
@@ -147,7 +151,7 @@ def test_parts_with_missing_fields_are_handled(events: Events, event: str) -> No
     dispatch(events, event, payload)
 
 
-def test_an_object_without_id_is_rejected(events: Events) -> None:
+def test_an_object_without_id_is_rejected(events: GatewayEventHandlers) -> None:
     for data in (b'{"username":"mary"}', b'{"id":null}', b'{"id":"mary"}', b"[]", b"5"):
         with pytest.raises(msgspec.ValidationError):
             decode(data, User)

@@ -116,7 +116,7 @@ def test_member_requests_are_limited_for_large_guilds_first_and_then_for_all() -
     requests = MemberRequests(clock, RateLimits(clock.now_ms))
 
     def request_twice(guild_id: int, member_count: int) -> list[int]:
-        return [requests.compute_wait_ms(1, guild_id, member_count)[0] for _ in range(2)]
+        return [requests.record_request(1, guild_id, member_count)[0] for _ in range(2)]
 
     assert request_twice(10, LARGE_GUILD_MEMBERS) == [0, 0]
     clock.set(changes.MEMBER_REQUEST_LIMIT_LARGE.at_ms)

@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
@@ -66,8 +67,8 @@ async def test_entries_are_printed_as_json(rehearsal: Rehearsal) -> None:
 
 
 def test_a_terminal_gets_colors(capsys: pytest.CaptureFixture[str]) -> None:
-    printer = Printer(is_json=False, has_colors=True)
-    printer.names = {"1": "alice"}
+    printer = Printer(is_json=False, uses_colors=True)
+    printer.names_by_user_id = {"1": "alice"}
     event = {**TRAFFIC_ENTRY, "direction": "out", "status": None, "milliseconds": None, "delivered": 2, "missed": 1}
 
     printer.print_batch({"entries": [TRAFFIC_ENTRY, event]})
@@ -86,3 +87,20 @@ def test_a_missing_token_and_an_unreachable_server_are_explained(
     monkeypatch.setenv("HUBBUB_CONTROL_TOKEN", "x" * 16)
     assert main(["watch", "--url", "http://127.0.0.1:1"]) == 1
     assert "cannot reach http://127.0.0.1:1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("document", [{}, {"web": "http://127.0.0.1:1"}, {"web": 1, "control_token": "x"}])
+def test_a_ready_file_of_another_kind_is_explained(
+    document: dict[str, object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ready_file = tmp_path / "ready.json"
+    ready_file.write_text(json.dumps(document))
+    assert main(["watch", "--ready-file", str(ready_file)]) == 1
+    assert f"cannot read the ready file {ready_file}" in capsys.readouterr().err
+
+
+def test_a_ready_file_without_a_control_token_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ready_file = tmp_path / "ready.json"
+    ready_file.write_text(json.dumps({"web": "http://127.0.0.1:1", "control_token": None}))
+    assert main(["watch", "--ready-file", str(ready_file)]) == 1
+    assert "this server has no control API" in capsys.readouterr().err

@@ -341,6 +341,22 @@ async def test_several_messages_are_selected_and_deleted(platform: ChatPlatform,
         await expect(window.composer).to_be_focused()
 
 
+async def test_a_range_without_its_start_selects_one_message(platform: ChatPlatform) -> None:
+    expect = pytest.importorskip("playwright.async_api").expect
+    nora = await platform.world.user("nora")
+    guild = await platform.world.guild(nora)
+    messages = [await guild.send_message(nora, f"number {number}") for number in range(4)]
+    async with platform.open_window(nora, general_path(guild)) as window:
+        await (await window.wait_message("number 1")).click(modifiers=["Shift"], position={"x": 5, "y": 5})
+        bar = window.page.get_by_role("toolbar", name="Selected messages")
+        await expect(bar).to_contain_text("1 message selected")
+        (await nora.request("DELETE", f"/channels/{guild.general}/messages/{messages[1]['id']}")).ok()
+        await expect(bar).to_contain_text("0 messages selected")
+        await window.message("number 3").click(modifiers=["Shift"], position={"x": 5, "y": 5})
+        await expect(bar).to_contain_text("1 message selected")
+        await expect(window.message("number 3").get_by_role("checkbox")).to_be_checked()
+
+
 async def test_members_and_categories_have_context_menus(platform: ChatPlatform) -> None:
     expect = pytest.importorskip("playwright.async_api").expect
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")

@@ -203,7 +203,9 @@ class InteractionClient(MessagingClient):
     async def _resolve_command(
         self, channel_id: str, command: str, application: str | WorldApplication | None, *, is_context_menu: bool
     ) -> tuple[dict[str, Any], list[str]]:
-        """Return a command that is available to this user in a channel, and the path of its sub-commands."""
+        """Return a command that is available to this user in a channel, and the path of its subcommands.
+
+        With `is_context_menu`, find a user or message command, whose name may contain spaces."""
         index = await self.send(GET_CHANNEL_APPLICATION_COMMAND_INDEX, channel_id=channel_id)
         available = index["application_commands"]
         if application is not None:
@@ -275,7 +277,7 @@ class InteractionClient(MessagingClient):
         if outcome.response is None:
             # Only INTERACTION_SUCCESS has arrived. If the gateway is re-reading the guild, the response follows later.
             await self.wait_for_delivery(session)
-            outcome.find_late_response()
+            outcome.record_late_response()
         result = Result(outcome.response if outcome.response is not None else message or {})
         result.component_message, result.is_modal = message, outcome.is_modal
         if outcome.is_modal:

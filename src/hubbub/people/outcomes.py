@@ -67,8 +67,11 @@ class InteractionOutcome:
             return self._id is not None and (data.get("interaction_metadata") or {}).get("id") == self._id
         return name == MESSAGE_UPDATE.name and self._message is not None and data["id"] == self._message["id"]
 
-    def find_late_response(self) -> None:
-        """Search for the response after INTERACTION_SUCCESS, once all pending events have arrived."""
+    def record_late_response(self) -> None:
+        """Set `response` to the message that responds to the interaction, if one arrived after INTERACTION_SUCCESS.
+
+        Call it once all pending events have arrived.
+        """
         for position in range(self._first_position, len(self._session.received)):
             event = self._session.received[position]
             if self._is_response(event.name, event.data):

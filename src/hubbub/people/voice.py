@@ -220,16 +220,16 @@ class VoiceClient(asyncio.DatagramProtocol):
                 if message.type is aiohttp.WSMsgType.TEXT:
                     frame = msgspec.json.decode(message.data)
                     self._seq = frame.get("seq", self._seq)
-                    await self._handle(frame["op"], frame["d"])
+                    await self._handle_message(frame["op"], frame["d"])
                 elif message.type is aiohttp.WSMsgType.BINARY:
                     self._seq = int.from_bytes(message.data[:2], "big")
-                    await self._handle(message.data[2], message.data[_BINARY_HEADER_BYTES:])
+                    await self._handle_message(message.data[2], message.data[_BINARY_HEADER_BYTES:])
                 self._notify()
         finally:
             self._closed_with = self._socket.close_code or 1006
             self._notify()
 
-    async def _handle(self, op: int, data: Any) -> None:
+    async def _handle_message(self, op: int, data: Any) -> None:
         if op == VoiceOpcode.HELLO:
             self._tasks.append(asyncio.create_task(self._send_heartbeats(data["heartbeat_interval"] / 1000)))
             await self._send(

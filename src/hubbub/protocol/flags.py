@@ -43,7 +43,7 @@ class ApplicationFlags:
 
     EDITABLE: Final = GATEWAY_PRESENCE_LIMITED | GATEWAY_GUILD_MEMBERS_LIMITED | GATEWAY_MESSAGE_CONTENT_LIMITED
     """Bits that the application may change itself."""
-    NARROW: Final = (1 << 31) - 1
+    LEGACY_FIELD_MASK: Final = (1 << 31) - 1
     """Bits that `flags` contains; `flags_new` contains all bits."""
 
 
@@ -55,7 +55,7 @@ class UserFlags:
     PARTNER: Final = 1 << 1
     """Owner of a partnered guild."""
     HYPESQUAD: Final = 1 << 2
-    """Participant of community events."""
+    """Participant in community events."""
     BUG_HUNTER_LEVEL_1: Final = 1 << 3
     """User who reported bugs to the platform, on the first level."""
     HYPESQUAD_ONLINE_HOUSE_1: Final = 1 << 6
@@ -136,7 +136,7 @@ class MessageFlags:
     CROSSPOSTED: Final = 1 << 0
     """The message was published to the channels that follow its channel."""
     IS_CROSSPOST: Final = 1 << 1
-    """The message was published from a followed channel."""
+    """The message is a copy of a message from a followed channel."""
     SUPPRESS_EMBEDS: Final = 1 << 2
     """The message is delivered without its embeds."""
     SOURCE_MESSAGE_DELETED: Final = 1 << 3
@@ -217,7 +217,7 @@ class MemberFlags:
     """Auto moderation quarantined the member because of a guild tag."""
 
     AUTOMOD_QUARANTINED: Final = AUTOMOD_QUARANTINED_USERNAME | AUTOMOD_QUARANTINED_GUILD_TAG
-    """Bits of members who may only read until their profile changes."""
+    """Bits of members who may only read until their profile no longer matches a rule."""
 
     EDITABLE: Final = BYPASSES_VERIFICATION
     """Bits that moderators may change."""

@@ -336,7 +336,9 @@ def timed_out_permissions(bits: int) -> int:
 
 
 def effective_permissions(bits: int, *, is_timed_out: bool = False, is_voice: bool = False) -> int:
-    """Return the permissions to check an action in a channel against, after timeouts and implied denials."""
+    """Return the permissions to check an action in a channel against, after timeouts and implied denials.
+
+    `is_voice` is True for a voice or stage channel, where members without CONNECT may only view the channel."""
     if is_timed_out:
         bits = timed_out_permissions(bits)
     return apply_implied_denials(bits, is_voice=is_voice)

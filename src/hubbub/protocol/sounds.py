@@ -10,13 +10,13 @@ OGG: Final = "audio/ogg"
 MP3: Final = "audio/mpeg"
 SOUND_BYTES_MAX: Final = 512 * 1024
 
-# MPEG audio layer III: bitrates in kbit/s by index, for version 1 and for versions 2 and 2.5; sample rates of version 1 in Hz,
-# of which version 2 has half and version 2.5 a quarter.
 _BITRATES_KBITS: Final = (
     (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
     (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
 )
+"""Bitrates of MPEG audio layer III in kbit/s by index, for version 1 and for versions 2 and 2.5."""
 _SAMPLE_RATES_HERTZ: Final = (44100, 48000, 32000)
+"""Sample rates of MPEG audio version 1 in Hz by index; version 2 has half of them and version 2.5 a quarter."""
 _PAGE_HEADER_BYTES: Final = 27
 """Size of the header of an Ogg page, without the segment table that follows it."""
 _NO_GRANULE: Final = (1 << 64) - 1
@@ -33,7 +33,7 @@ class Audio(NamedTuple):
     content_type: str | None
     """Media type; None if the sound is neither Ogg nor MP3."""
     data: bytes
-    """Content of the sound, without the tags around an MP3's frames."""
+    """Content of the sound, without the tags around an MP3's frames; the whole file if its frames are not recognized."""
     duration_ms: int | None
     """Duration in milliseconds; None if unknown."""
 
@@ -42,16 +42,16 @@ def inspect_audio(data: bytes) -> Audio:
     """Return the media type, content and duration of a sound."""
     if data.startswith(b"OggS"):
         return Audio(OGG, data, _read_ogg_duration_ms(data))
-    start = _read_first_frame_offset(data)
-    if data.startswith(b"ID3") or _parse_frame(data, start) is not None:
-        frames, milliseconds = _parse_mp3(data, start)
+    first_frame_offset = _read_first_frame_offset(data)
+    if data.startswith(b"ID3") or _parse_frame(data, first_frame_offset) is not None:
+        frames, milliseconds = _parse_mp3(data, first_frame_offset)
         return Audio(MP3, frames, milliseconds)
     return Audio(None, data, None)
 
 
 def _read_ogg_duration_ms(data: bytes) -> int | None:
     """Return the duration of the first stream of an Ogg file; None if it is unknown or the pages are invalid."""
-    offset, hertz, skipped_samples, last_granule, serial = 0, 0, 0, -1, b""
+    offset, sample_rate, skipped_samples, last_granule, serial = 0, 0, 0, -1, b""
     while offset < len(data):
         if data[offset : offset + 4] != b"OggS" or offset + _PAGE_HEADER_BYTES > len(data):
             return None
@@ -65,7 +65,7 @@ def _read_ogg_duration_ms(data: bytes) -> int | None:
             return None
         if not serial:
             serial = page_serial
-            hertz, skipped_samples = _parse_codec_header(data[body_start:body_end])
+            sample_rate, skipped_samples = _parse_codec_header(data[body_start:body_end])
         if page_serial == serial:
             granule = int.from_bytes(data[offset + 6 : offset + 14], "little")
             if granule != _NO_GRANULE:
@@ -73,13 +73,13 @@ def _read_ogg_duration_ms(data: bytes) -> int | None:
                     return None
                 last_granule = granule
         offset = body_end
-    if not hertz or last_granule <= skipped_samples:
+    if not sample_rate or last_granule <= skipped_samples:
         return None
-    return round((last_granule - skipped_samples) * 1000 / hertz)
+    return round((last_granule - skipped_samples) * 1000 / sample_rate)
 
 
 def _parse_codec_header(head: bytes) -> tuple[int, int]:
-    """Return the sample rate and the number of samples to skip; (0, 0) for an unknown codec."""
+    """Return the sample rate and the number of samples to skip at the start; (0, 0) for an unknown codec."""
     if head.startswith(b"\x01vorbis") and len(head) >= 16:
         return int.from_bytes(head[12:16], "little"), 0
     if head.startswith(b"OpusHead") and len(head) >= 12:
@@ -111,14 +111,18 @@ def _parse_frame(data: bytes, offset: int) -> tuple[int, float] | None:
         return None
     # 3 is version 1, 2 is version 2, 0 is version 2.5, and 1 is reserved.
     version = data[offset + 1] >> 3 & 3
-    kbits_index, hertz_index, padding = data[offset + 2] >> 4, data[offset + 2] >> 2 & 3, data[offset + 2] >> 1 & 1
-    if version == 1 or not 0 < kbits_index < 15 or hertz_index == 3:
+    bitrate_index, sample_rate_index, padding = (
+        data[offset + 2] >> 4,
+        data[offset + 2] >> 2 & 3,
+        data[offset + 2] >> 1 & 1,
+    )
+    if version == 1 or not 0 < bitrate_index < 15 or sample_rate_index == 3:
         return None
     is_version_1 = version == 3
-    hertz = _SAMPLE_RATES_HERTZ[hertz_index] >> (0 if is_version_1 else 1 if version == 2 else 2)
-    kbits = _BITRATES_KBITS[0 if is_version_1 else 1][kbits_index]
+    sample_rate = _SAMPLE_RATES_HERTZ[sample_rate_index] >> (0 if is_version_1 else 1 if version == 2 else 2)
+    kbits = _BITRATES_KBITS[0 if is_version_1 else 1][bitrate_index]
     samples = 1152 if is_version_1 else 576
-    return samples // 8 * kbits * 1000 // hertz + padding, samples * 1000 / hertz
+    return samples // 8 * kbits * 1000 // sample_rate + padding, samples * 1000 / sample_rate
 
 
 def _parse_mp3(data: bytes, start: int) -> tuple[bytes, int | None]:

@@ -209,7 +209,9 @@ def _text_at_path(activity: Activity, path: str) -> str | None:
 
 
 def to_wire(activity: Activity, application_id: int, *, for_chat_client: bool = False) -> dict[str, Any]:
-    """Encode an activity for the gateway, or for the local chat client, which expects each button as label and URL."""
+    """Encode an activity for the gateway or, with `for_chat_client`, for the local chat client.
+
+    The chat client expects each button as label and URL, no application ID, and no size of a party without a maximum."""
     payload: dict[str, Any] = {
         "name": activity.name or None,
         "type": int(activity.type),

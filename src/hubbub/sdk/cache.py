@@ -296,7 +296,9 @@ class Cache:
         return user_id, self.store_presence(user_id, presence) or user_changed
 
     def store_presence(self, user_id: int, presence: CachedPresence) -> bool:
-        """Store the presence of a user if its status or its activities changed; return whether they did."""
+        """Store the presence of a user if its status or its activities changed; return whether they did.
+
+        The IDs and creation times of its activities are cleared."""
         for activity in presence.activities:
             # A game cannot read these two fields, and they change if the user shows the same activity in a new session.
             activity.created_at, activity.id = 0, UNSET

@@ -15,7 +15,7 @@ from hubbub.sdk.cache import CachedVoiceState
 from hubbub.sdk.calls import CallState, VoiceTicket
 from hubbub.sdk.core import Core
 from hubbub.sdk.enums import CallStatus, ClientStatus
-from hubbub.sdk.events import Events
+from hubbub.sdk.events import GatewayEventHandlers
 from hubbub.sdk.gateway import Gateway
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ class CallSignaling:
 
     `calls` are the calls of the client by lobby ID; `voice.VoiceCalls` adds and removes them."""
 
-    def __init__(self, core: Core, events: Events, gateway: Gateway, calls: Mapping[int, CallState]) -> None:
+    def __init__(
+        self, core: Core, events: GatewayEventHandlers, gateway: Gateway, calls: Mapping[int, CallState]
+    ) -> None:
         self._core = core
         self._gateway = gateway
         self._calls = calls

@@ -11,7 +11,7 @@ from hubbub.sdk.arguments import Int32
 from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import ClientError, ClientStatus, ClientThread, ErrorType, to_string
-from hubbub.sdk.events import Events
+from hubbub.sdk.events import GatewayEventHandlers
 from hubbub.sdk.gateway import INVALID_TOKEN_CODE, ConnectionLost, Gateway
 from hubbub.sdk.handles import (
     UserApplicationProfileHandle,
@@ -38,7 +38,7 @@ class Connection:
     def __init__(self, core: Core, tokens: Tokens, rpc: Callable[[], RpcClient]) -> None:
         self._core = core
         self._rpc = rpc
-        self.events = Events(core)
+        self.events = GatewayEventHandlers(core)
         self.gateway = Gateway(core, self.events.dispatch)
         self.gateway.before_session = tokens.inspect_token
         self.gateway.on_token_rejected = tokens.cancel_expiry_callback

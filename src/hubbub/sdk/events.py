@@ -52,16 +52,18 @@ if TYPE_CHECKING:
     from hubbub.sdk.cache import AnyMessage
 
 VoiceStateListener = Callable[[int, int, CachedVoiceState | None, CachedVoiceState | None], None]
-"""Function of the lobby ID, the user ID, and the new and the previous voice state, which are None outside of the call."""
+"""Function that is called with the lobby ID, the user ID, and the new and the previous voice state.
+
+A state is None while the user is not in the call."""
 
 EXPIRY_CHECK_DELAY_SECONDS: Final = 0.01
 """Delay of the expiry check in seconds, because an invite is still valid at the exact end of its lifetime."""
 DISCLOSURE_TEXT: Final = "Messages in this conversation can also be seen in the chat client."
 
-event_table: "Final[EventTable[Events]]" = EventTable()
+event_table: "Final[EventTable[GatewayEventHandlers]]" = EventTable()
 
 
-class Events:
+class GatewayEventHandlers:
     """Handlers that apply gateway events to the cache and emit events to the game."""
 
     def __init__(self, core: Core) -> None:
@@ -115,6 +117,7 @@ class Events:
 
         Users and recent messages stay cached, unless another user signed in."""
         core, cache = self.core, self.cache
+        # Copied before the cache is cleared, to emit the changes of participants.
         previous_voice_states = {lobby.id: dict(lobby.voice_states) for lobby in cache.lobbies.values()}
         if cache.current_user_id not in (0, payload.user.id):
             # Another user signed in: drop everything of the previous user.
@@ -151,11 +154,11 @@ class Events:
             cache.update_lobby(lobby)
             if lobby.id not in previous_voice_states:
                 yield "lobby_created", lobby.id
-            yield from self._compare_calls(lobby.id, previous_voice_states.get(lobby.id, {}))
+            yield from self._emit_call_changes(lobby.id, previous_voice_states.get(lobby.id, {}))
         for lobby_id in previous_voice_states.keys() - cache.lobbies.keys():
             self.on_lobby_removed(lobby_id)
             yield "lobby_deleted", lobby_id
-        yield from self._pending_invites(payload.game_invites)
+        yield from self._add_pending_invites(payload.game_invites)
 
     @event_table.handles(lambda: resources.gateway.READY_SUPPLEMENTAL)
     def ready_supplemental(self, payload: "ReadySupplemental") -> EmittedEvents:
@@ -164,19 +167,19 @@ class Events:
             self.cache.update_presence(presence)
         for channel in payload.lazy_private_channels or ():
             self.cache.update_channel(channel)
-        return self._pending_invites(payload.game_invites)
+        return self._add_pending_invites(payload.game_invites)
 
     def _status_changed(self, status: ClientStatus) -> None:
-        """Emit the differences to the previous session once a new session is ready."""
+        """Emit the differences from the previous session once a new session is ready."""
         if status is not ClientStatus.READY or self._previous_session is None:
             return
         previous_session, self._previous_session = self._previous_session, None
         with self.core.lock:
-            emitted_events = [*previous_session.changes(self.cache), *self._review_invites()]
+            emitted_events = [*previous_session.changes(self.cache), *self._revalidate_invites()]
         for name, *args in emitted_events:
             self.core.emit(name, *args)
 
-    def _pending_invites(self, payload: "list[InvitePayload] | UnsetType") -> EmittedEvents:
+    def _add_pending_invites(self, payload: "list[InvitePayload] | UnsetType") -> EmittedEvents:
         """Process invites that arrived while the client was disconnected, except those it already has."""
         for invite in payload or ():
             if invite.message_id not in self.invites:
@@ -213,7 +216,7 @@ class Events:
         yield "user_updated", user_id
         if self.cache.is_friend(user_id):
             yield "relationship_groups_updated", user_id
-        yield from self._review_invites(user_id)
+        yield from self._revalidate_invites(user_id)
 
     @event_table.handles(lambda: resources.relationships.RELATIONSHIP_ADD)
     def relationship_add(self, payload: "AddedRelationship") -> EmittedEvents:
@@ -433,7 +436,7 @@ class Events:
             return presence.status != OFFLINE_STATUS
         return any(activity.party and activity.party.id == invite.party_id for activity in presence.activities)
 
-    def _review_invites(self, sender_id: int | None = None) -> EmittedEvents:
+    def _revalidate_invites(self, sender_id: int | None = None) -> EmittedEvents:
         """Update the validity of the invites of a sender, or of all invites, and emit the changes."""
         for invite in self.invites.values():
             if sender_id in (None, invite.sender_id) and invite.is_valid != (is_valid := self._is_still_valid(invite)):
@@ -450,15 +453,15 @@ class Events:
             _compute_invite_end_ms(invite) for invite in self.invites.values() if invite.is_valid and invite.message_id
         ]
         if end_times_ms:
-            left_seconds = max(min(end_times_ms) - self.core.clock(), 0) / 1000
+            remaining_seconds = max(min(end_times_ms) - self.core.clock(), 0) / 1000
             self._expiry_timer = asyncio.get_running_loop().call_later(
-                left_seconds + EXPIRY_CHECK_DELAY_SECONDS, self._check_expiry
+                remaining_seconds + EXPIRY_CHECK_DELAY_SECONDS, self._check_expiry
             )
 
     def _check_expiry(self) -> None:
         # If the platform's clock was corrected meanwhile, nothing has expired and the timer is set again.
         with self.core.lock:
-            emitted_events = list(self._review_invites())
+            emitted_events = list(self._revalidate_invites())
         for name, *args in emitted_events:
             self.core.emit(name, *args)
 
@@ -472,7 +475,7 @@ class Events:
         _, is_new = self.cache.update_lobby(payload)
         yield ("lobby_created" if is_new else "lobby_updated"), payload.id
         if previous_voice_states is not None:
-            yield from self._compare_calls(payload.id, previous_voice_states)
+            yield from self._emit_call_changes(payload.id, previous_voice_states)
 
     @event_table.handles(lambda: resources.lobbies.LOBBY_UPDATE)
     def lobby_update(self, payload: "GatewayLobby") -> EmittedEvents:
@@ -564,9 +567,10 @@ class Events:
         if (previous_voice_state is None) != (state is None):
             yield "voice_participant_changed", lobby.id, user_id, state is not None
 
-    def _compare_calls(self, lobby_id: int, previous_voice_states: dict[int, CachedVoiceState]) -> EmittedEvents:
+    def _emit_call_changes(self, lobby_id: int, previous_voice_states: dict[int, CachedVoiceState]) -> EmittedEvents:
         """Emit the differences between the previous and the new participants of a lobby's call."""
         lobby = self.cache.lobbies[lobby_id]
+        # `_update_voice_state` compares with the cache, so the previous states are restored first.
         voice_states, lobby.voice_states = lobby.voice_states, previous_voice_states
         for user_id in previous_voice_states.keys() - voice_states.keys():
             yield from self._update_voice_state(lobby, user_id, None)

@@ -15,7 +15,7 @@ from hubbub.sdk import resources
 from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import ActivityActionTypes, ClientStatus
-from hubbub.sdk.events import Events
+from hubbub.sdk.events import GatewayEventHandlers
 from hubbub.sdk.gateway import Gateway
 from hubbub.sdk.presence import Presence
 from hubbub.sdk.records import ActivityInvite
@@ -39,7 +39,12 @@ class Invites:
     `rpc` returns the RPC client of the client, which is created on first use."""
 
     def __init__(
-        self, core: Core, events: Events, gateway: Gateway, presence: Presence, rpc: Callable[[], RpcClient]
+        self,
+        core: Core,
+        events: GatewayEventHandlers,
+        gateway: Gateway,
+        presence: Presence,
+        rpc: Callable[[], RpcClient],
     ) -> None:
         self._core = core
         self._events = events

@@ -11,7 +11,7 @@ from hubbub.sdk.core import Core, OneShotCallback
 from hubbub.sdk.daemon_threads import run_in_daemon_thread
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import ChannelType, member_or_default
-from hubbub.sdk.events import Events
+from hubbub.sdk.events import GatewayEventHandlers
 from hubbub.sdk.handles import LobbyHandle, find_lobby, find_user
 from hubbub.sdk.merges import Merges
 from hubbub.sdk.records import GuildChannel, GuildMinimal, LinkedLobby
@@ -37,7 +37,7 @@ class Lobbies:
     def __init__(
         self,
         core: Core,
-        events: Events,
+        events: GatewayEventHandlers,
         rpc: Callable[[], RpcClient],
         merges: Merges,
         open_url: Callable[[str], object],
@@ -231,7 +231,7 @@ class Lobbies:
             raise validation_error("The lobby is not linked to a channel")
         current_user = find_user(self._core, self._core.cache.current_user_id)
         if current_user is not None and current_user.is_provisional:
-            await self._merges.require_merge(merge_required)
+            await self._merges.request_merge(merge_required)
         invite = await self._core.call(resources.lobbies.CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_SELF, lobby_id=lobby_id)
         code = invite.code
         url = f"{self._core.web_base}/invite/{code}"

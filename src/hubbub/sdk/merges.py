@@ -21,7 +21,7 @@ class Merges:
         On success the waiting operations continue; otherwise they complete with `ErrorType.ABORTED`."""
         self._core.driver.post(self._resolve_waiting, success)
 
-    async def require_merge(self, callback: OneShotCallback) -> None:
+    async def request_merge(self, callback: OneShotCallback) -> None:
         """Ask the game to merge the account and wait for its report.
 
         Raise `SdkError` of type ABORTED if the merge failed or the callback was reset."""

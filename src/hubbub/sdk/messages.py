@@ -16,7 +16,7 @@ from hubbub.sdk.cache import HISTORY_MESSAGES_MAX, CachedMessage, MessageHistory
 from hubbub.sdk.core import Core, OneShotCallback
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import ChannelType, ClientStatus, DisclosureTypes
-from hubbub.sdk.events import Events
+from hubbub.sdk.events import GatewayEventHandlers
 from hubbub.sdk.handles import ChannelHandle, MessageHandle, find_channel, find_user
 from hubbub.sdk.merges import Merges
 from hubbub.sdk.records import UserMessageSummary
@@ -39,7 +39,7 @@ class Messages:
 
     `rpc` returns the RPC client of the client, which is created on first use."""
 
-    def __init__(self, core: Core, events: Events, rpc: Callable[[], RpcClient], merges: Merges) -> None:
+    def __init__(self, core: Core, events: GatewayEventHandlers, rpc: Callable[[], RpcClient], merges: Merges) -> None:
         self._core = core
         self._events = events
         self._rpc = rpc
@@ -300,7 +300,7 @@ class Messages:
             raise validation_error("The chat client cannot show this message")
         current_user = find_user(self._core, self._core.cache.current_user_id)
         if current_user is not None and current_user.is_provisional:
-            await self._merges.require_merge(merge_required)
+            await self._merges.request_merge(merge_required)
         with self._core.lock:
             message = self._core.cache.find_message(message_id)
             channel_id = message.channel_id if message is not None else 0

@@ -26,7 +26,7 @@ from hubbub.sdk.core import Core
 from hubbub.sdk.daemon_threads import new_session, run_in_daemon_thread
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import CallError, CallStatus, LoggingSeverity
-from hubbub.sdk.events import Events
+from hubbub.sdk.events import GatewayEventHandlers
 from hubbub.sdk.gateway import Gateway
 from hubbub.sdk.handles import find_lobby
 from hubbub.sdk.processing_extra import load_processing, require_processing_extra
@@ -49,7 +49,7 @@ CALL_CLOSE_TIMEOUT_SECONDS: Final = 2.0
 class VoiceCalls:
     """Component of the client that manages calls, audio devices and audio options."""
 
-    def __init__(self, core: Core, events: Events, gateway: Gateway, audio: AudioBackend) -> None:
+    def __init__(self, core: Core, events: GatewayEventHandlers, gateway: Gateway, audio: AudioBackend) -> None:
         self._core = core
         self._audio = audio
         self._calls: dict[int, CallState] = {}

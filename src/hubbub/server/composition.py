@@ -233,7 +233,7 @@ PORTS: tuple[Binding, ...] = (
         moderation_decisions.delete_expired,
         reports.delete_expired,
     ),
-    administration.ports.delete_messages.bind(messages.changes.delete_by_author),
+    administration.ports.delete_messages.bind(messages.changes.delete_batch_by_author),
     administration.ports.list_messages.bind(messages.history.list_user_messages),
     administration.ports.delete_written.bind(
         reactions.delete_by_user,

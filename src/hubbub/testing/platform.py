@@ -262,7 +262,7 @@ class Faults:
         return self._add_gateway_fault("drop", user=user, **options)
 
     def invalidate_session(self, user: Any = None, resumable: bool = False, **options: Any) -> Result:
-        """Send Invalid Session to the gateway sessions of a user, or of all users."""
+        """Send Invalid Session to the gateway sessions of a user, or of all users; `resumable` lets them resume."""
         __tracebackhide__ = True
         return self._add_gateway_fault("invalid_session", user=user, resumable=resumable, **options)
 

@@ -1,6 +1,7 @@
-"""Users of a test: methods for the actions of a chat client.
+"""Users in a test, with a method for each action of a chat client.
 
-Actions that cause events connect to the gateway first, so that the user receives the events.
+Actions that cause events connect to the gateway first, so that the user receives the events. `within` limits a wait in
+seconds; by default the timeout of the platform applies.
 """
 
 from collections.abc import Mapping, Sequence
@@ -107,7 +108,7 @@ class User(Actor):
     ) -> Result:
         """Join a voice channel; return the `endpoint`, `token` and `session_id` that a voice client needs.
 
-        With `audio=True` the user connects to the voice server and receives the audio of the call (needs `hubbub[voice]`).
+        With `audio=True` the user connects to the voice server and receives the audio of the call (needs `hubbub[server,voice]`).
         """
         __tracebackhide__ = True
         flags = {"self_mute": self_mute, "self_deaf": self_deaf}
@@ -115,7 +116,7 @@ class User(Actor):
         return self._run_action(action, "join voice")
 
     def leave_voice(self) -> Result:
-        """Leave the current voice channel."""
+        """Leave the current voice channel; return the new voice state."""
         __tracebackhide__ = True
         return self._run_action(self._client.leave_voice(), "leave voice")
 
@@ -138,7 +139,8 @@ class User(Actor):
         """Return the audio that this user receives in the call from `user`, or from the first user who speaks.
 
         The result has the `user_id`, the Ogg Opus `file`, its number of `frames` and its `duration_ms`. The recording
-        ends after `duration` seconds, or when the user is quiet for `quiet` seconds.
+        ends after `duration` seconds, or when the user is quiet for `quiet` seconds. `within` limits the time in seconds
+        until the user starts to speak.
         """
         __tracebackhide__ = True
         return self._run_action(self._hear(None if user is None else user.id, duration, quiet, within), "hear")
@@ -164,7 +166,7 @@ class User(Actor):
     ) -> Result:
         """Run a command; return the response: a message or a modal.
 
-        `"settings show"` is a sub-command. `target` is the user or message of a context menu command. If the
+        A subcommand follows its command, as in `"settings show"`. `target` is the user or message of a context menu command. If the
         application defers its response, the message that it sends later is returned; with `wait_for_answer=False`, the
         deferred response itself.
         """
@@ -196,7 +198,7 @@ class User(Actor):
     ) -> Result:
         """Click a button, given its custom_id or label; return the response.
 
-        The response is a new message, the updated message with the button, or a modal.
+        The response is a new message, the updated message with the button, or a modal; `wait_for_answer` is as in `run`.
         """
         __tracebackhide__ = True
         action = self._client.use_component(
@@ -214,7 +216,7 @@ class User(Actor):
     ) -> Result:
         """Choose values in a select, given its custom_id or placeholder; return the response.
 
-        Values may be strings, users, or names of users, channels and roles.
+        Values may be strings, users, or names of users, channels and roles. `wait_for_answer` is as in `run`.
         """
         __tracebackhide__ = True
         action = self._client.use_component(
@@ -230,7 +232,10 @@ class User(Actor):
         within: float | None = None,
         wait_for_answer: bool = True,
     ) -> Result:
-        """Submit a modal, with values by custom_id or label of its fields; return the response."""
+        """Submit a modal, with values by custom_id or label of its fields; return the response.
+
+        `wait_for_answer` is as in `run`.
+        """
         __tracebackhide__ = True
         action = self._client.submit(modal, fields or {}, within, wait_for_answer=wait_for_answer)
         return self._run_action(action, "submit")

@@ -13,8 +13,8 @@ from hubbub.server.talk.auto_moderation.triggers import keyword_matcher, presets
 from hubbub.server.talk.auto_moderation.triggers.keyword_matcher import (
     PATTERN_CPU_SECONDS_MAX,
     WINDOW_LENGTH,
-    Hit,
     InvalidPattern,
+    MatchedText,
     Matcher,
 )
 
@@ -44,7 +44,7 @@ from hubbub.server.talk.auto_moderation.triggers.keyword_matcher import (
 )
 def test_wildcards_decide_where_a_keyword_matches(entry: str, text: str, expected: str | None) -> None:
     hit = Matcher([entry], [], []).find(text)
-    assert hit == (None if expected is None else Hit(entry, expected))
+    assert hit == (None if expected is None else MatchedText(entry, expected))
     # Other keywords in the list do not change the result.
     other_keywords = [f"*nothing{number}*" for number in range(50)]
     assert Matcher([*other_keywords, entry], [], []).find(text) == hit
@@ -53,9 +53,9 @@ def test_wildcards_decide_where_a_keyword_matches(entry: str, text: str, expecte
 def test_the_allow_list_only_permits_matches_inside_its_entries() -> None:
     matcher = Matcher(["*ass*"], [r"b\d+"], ["class", "b42"])
     assert matcher.find("the class") is None
-    assert matcher.find("the class of an ass") == Hit("*ass*", "ass")
+    assert matcher.find("the class of an ass") == MatchedText("*ass*", "ass")
     assert matcher.find("b42") is None
-    assert matcher.find("b42 b43") == Hit(r"b\d+", "b43")
+    assert matcher.find("b42 b43") == MatchedText(r"b\d+", "b43")
 
 
 def test_a_pattern_with_only_empty_matches_finds_nothing() -> None:
@@ -150,13 +150,13 @@ def test_input_that_exceeds_the_budget_counts_as_a_match(monkeypatch: pytest.Mon
 
     assert matcher.find("ba bb bc") is None
     # Each match takes 30 % of the budget, so the fourth exceeds it.
-    assert matcher.find("ba bb bc bd be") == Hit("b[a-z]", "bd")
+    assert matcher.find("ba bb bc bd be") == MatchedText("b[a-z]", "bd")
 
 
 def test_allowed_matches_never_hide_a_blocked_one() -> None:
     for count in (0, 99, 100, 400):
-        assert Matcher([], [r"b\w+"], ["best"]).find("best " * count + "bad") == Hit(r"b\w+", "bad")
-        assert Matcher(["*b*"], [], ["best"]).find("best " * count + "bad") == Hit("*b*", "b")
+        assert Matcher([], [r"b\w+"], ["best"]).find("best " * count + "bad") == MatchedText(r"b\w+", "bad")
+        assert Matcher(["*b*"], [], ["best"]).find("best " * count + "bad") == MatchedText("*b*", "b")
         assert Matcher(["*b*"], [r"b\w+"], ["best"]).find("best " * count) is None
 
 

@@ -242,7 +242,7 @@ async def test_redirects_are_followed_up_to_a_limit(guild: Guild, website: Websi
 async def test_a_slow_or_missing_page_has_no_preview(
     guild: Guild, website: Website, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preview_requests, "REQUEST_SECONDS", 0.05)
+    monkeypatch.setattr(preview_requests, "REQUEST_TIMEOUT_SECONDS", 0.05)
     is_ended = asyncio.Event()
 
     async def wait(_: web.Request) -> web.Response:
@@ -255,9 +255,11 @@ async def test_a_slow_or_missing_page_has_no_preview(
 
 
 async def test_only_the_start_of_a_large_page_is_read(guild: Guild, website: Website) -> None:
-    long_body = website.add_page("/body", build_page("<title>Long</title>", body="x" * preview_requests.PAGE_BYTES_MAX))
+    long_body = website.add_page(
+        "/body", build_page("<title>Long</title>", body="x" * preview_requests.RESPONSE_BYTES_MAX)
+    )
     long_head = website.add_page(
-        "/head", build_page("<!--" + "x" * preview_requests.PAGE_BYTES_MAX + "-->", TITLED_PAGE)
+        "/head", build_page("<!--" + "x" * preview_requests.RESPONSE_BYTES_MAX + "-->", TITLED_PAGE)
     )
 
     assert [embed["title"] for embed in await send_and_get_embeds(guild, long_body)] == ["Long"]
@@ -303,7 +305,7 @@ async def test_long_texts_are_cut_off(guild: Guild, website: Website) -> None:
 @pytest.mark.parametrize("text", ["<!--", "<a ", "<![CDATA[", "<title>", "&#", "</", "<meta content='"])
 async def test_a_hostile_page_is_read_in_limited_time_in_another_process(text: str) -> None:
     reader = PageReader()
-    page_bytes = (text * preview_requests.PAGE_BYTES_MAX)[: preview_requests.PAGE_BYTES_MAX].encode()
+    page_bytes = (text * preview_requests.RESPONSE_BYTES_MAX)[: preview_requests.RESPONSE_BYTES_MAX].encode()
 
     try:
         metadata = await reader.read(page_bytes, "")

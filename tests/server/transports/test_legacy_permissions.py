@@ -8,7 +8,7 @@ import pytest
 
 from hubbub.protocol.enums import OverwriteType
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.core.legacy_permissions import add_numbers
+from hubbub.server.core.legacy_permissions import convert_permissions
 from tests.world import World
 
 WIDE_PERMISSIONS = Permissions.KICK_MEMBERS | Permissions.PIN_MESSAGES
@@ -67,7 +67,7 @@ async def test_responses_and_events_have_the_permissions_of_their_version(
 def test_free_form_fields_and_other_values_are_unchanged() -> None:
     body = b'{"metadata":{"allow":"1"},"permissions":[{"permission":true}],"deny":"x","options":[{"allow":"3"}]}'
 
-    converted = add_numbers(body)
+    converted = convert_permissions(body)
 
     assert converted == (
         b'{"metadata":{"allow":"1"},"permissions":[{"permission":true}],"deny":"x",'

@@ -41,7 +41,7 @@ async def _fetch_entitlements(context: AgentContext, connection: ProgramConnecti
 
 @handles_command(RpcCommand.GET_SKUS, RpcCommand.GET_SKUS_EMBEDDED)
 async def get_skus(context: AgentContext, connection: ProgramConnection, request: Request) -> Any:
-    """List the SKUs of the application; embedded activities expect them in a named field."""
+    """List the SKUs on sale in the store of the application; embedded activities expect them in a named field."""
     skus = await _fetch_skus(context, connection)
     return {"skus": skus} if request.cmd.endswith("_EMBEDDED") else skus
 
@@ -57,10 +57,12 @@ async def get_entitlements(context: AgentContext, connection: ProgramConnection,
 async def start_purchase(
     context: AgentContext, connection: ProgramConnection, request: Request
 ) -> list[dict[str, Any]]:
-    """Open the store page of a SKU and wait until the user buys it; raise RpcError PURCHASE_CANCELLED on timeout."""
+    """Open the store page of a SKU, wait until the user buys it, and return the new entitlements.
+
+    Raise RpcError PURCHASE_ERROR for a SKU that the store does not have, and PURCHASE_CANCELLED on timeout."""
     sku_id = parse_arguments(request.args, {"sku_id": snowflake}, "sku_id")["sku_id"]
     if all(sku["id"] != sku_id for sku in await _fetch_skus(context, connection)):
-        raise RpcError(RpcErrorCode.PURCHASE_ERROR, "This application has no SKU with this ID")
+        raise RpcError(RpcErrorCode.PURCHASE_ERROR, "The store of this application has no SKU with this ID")
     previous_ids = {entitlement["id"] for entitlement in await _fetch_entitlements(context, connection)}
     await context.open_page(f"/application-directory/{connection.application_id}/store/{sku_id}")
     try:

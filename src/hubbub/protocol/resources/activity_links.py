@@ -1,4 +1,4 @@
-"""Activity links: quick links, which expire after 30 days, and managed links, which the application's owner maintains."""
+"""Activity links: quick links, which expire after 30 days, and managed links, which the application's managers maintain."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ LINK_TITLE_MAX = 32
 LINK_DESCRIPTION_MAX = 64
 LINK_CUSTOM_ID_MAX = 256
 """Maximum length of the `custom_id` of a link, in characters."""
-QUICK_LINK_DAYS = 30
+QUICK_LINK_LIFETIME_DAYS = 30
 """Lifetime of a quick link in days."""
 QUICK_LINKS_MAX = 10_000
 """Maximum number of quick links per application that have not expired."""
@@ -87,7 +87,7 @@ class ActivityLinkQuery(Struct, kw_only=True):
     """Query parameters of an activity URL."""
 
     link_id: str | UnsetType = UNSET
-    """ID of the link to open; absent opens the activity without a link."""
+    """ID of the link to open; if absent, the activity opens without a link."""
     custom_id: CustomId | UnsetType = UNSET
     """Value passed to the activity; if absent, the `custom_id` of the link is passed."""
     referrer_id: str | UnsetType = UNSET
@@ -107,7 +107,7 @@ class ResolvedActivityLink(Struct, kw_only=True):
     """ID of the user who shared the link; null if unknown."""
 
 
-# Operations of the SDK and the developer portal (spec/activities.md#9)
+# Operations (spec/activities.md#9)
 
 _ANY_CALLER = Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANONYMOUS
 _APPLICATION_ERRORS = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION)

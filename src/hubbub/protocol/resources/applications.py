@@ -31,7 +31,7 @@ def wire_flags(bits: int, now_ms: int | None = None) -> tuple[int, str | UnsetTy
 
     If `now_ms` is None, `flags_new` is always included; otherwise from changes.APPLICATION_FLAGS_NEW on."""
     has_flags_new = now_ms is None or changes.APPLICATION_FLAGS_NEW.is_active(now_ms)
-    return bits & ApplicationFlags.NARROW, str(bits) if has_flags_new else UNSET
+    return bits & ApplicationFlags.LEGACY_FIELD_MASK, str(bits) if has_flags_new else UNSET
 
 
 class InstallParams(Struct, kw_only=True):
@@ -183,7 +183,7 @@ class Application(PublicApplication, kw_only=True):
     event_webhooks_types: list[str] | UnsetType = UNSET
     """Types of webhook events that the application subscribes to; `WebhookEventType` values."""
     channel_obfuscation: bool | UnsetType = UNSET
-    """Whether the bot opted in early to channel obfuscation (changes.CHANNEL_OBFUSCATION); shown to the owner only."""
+    """Whether the bot opted in early to channel obfuscation (changes.CHANNEL_OBFUSCATION); not shown to the bot."""
 
 
 class LocalizedDescription(Struct, kw_only=True):

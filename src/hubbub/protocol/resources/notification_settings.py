@@ -31,7 +31,7 @@ class ChannelNotificationSettings(Struct, kw_only=True):
     channel_id: ChannelId
     """ID of the channel, category or thread."""
     message_notifications: int
-    """Messages that notify, a `NotificationLevel`; 3 for the level of the parent."""
+    """Which messages notify: a `NotificationLevel`; 3 for the level of the parent."""
     muted: bool
     """Whether the channel is muted. The value stays true after the mute has ended; clients must check `mute_config`."""
     mute_config: MuteConfig | None
@@ -46,17 +46,20 @@ class UserGuildSettings(Struct, kw_only=True):
     guild_id: GuildId | None
     """ID of the guild; null for private channels."""
     message_notifications: int
-    """Messages that notify, a `NotificationLevel`; 3 for the default of the guild."""
+    """Which messages notify: a `NotificationLevel`; 3 for the default of the guild."""
     suppress_everyone: bool
     """Whether mentions of @everyone and @here do not notify."""
     suppress_roles: bool
     """Whether mentions of roles do not notify."""
     muted: bool
-    """Whether the guild is muted. The value stays true after the mute has ended; clients must check `mute_config`."""
+    """Whether the guild, or all private channels, are muted.
+
+    The value stays true after the mute has ended; clients must check `mute_config`.
+    """
     mute_config: MuteConfig | None
-    """End and length of the mute; null if the mute has no end, or the guild is not muted."""
+    """End and length of the mute; null if the mute has no end, or nothing is muted."""
     mobile_push: bool
-    """Whether messages of the guild are sent as push notifications."""
+    """Whether messages are sent as push notifications."""
     channel_overrides: list[ChannelNotificationSettings]
     """Settings of single channels, categories and threads."""
     version: int
@@ -67,7 +70,7 @@ class UserGuildSettingsList(Struct, kw_only=True):
     """The notification settings of the user in READY."""
 
     entries: list[UserGuildSettings]
-    """Settings of guilds and private channels that differ from the defaults."""
+    """Settings of guilds and private channels that the user has changed, even if they are the defaults again."""
     partial: bool = False
     """Whether entries are missing; always false."""
     version: int = 0
@@ -80,18 +83,18 @@ class UpdateMuteConfig(Struct, kw_only=True):
     end_time: datetime | None | UnsetType = UNSET
     """Time at which the mute ends; null for a mute without an end, absent to end it after `selected_time_window`."""
     selected_time_window: Annotated[int, Meta(ge=-1, le=MUTE_SECONDS_MAX)] | None | UnsetType = UNSET
-    """Length in seconds that the user selected; without `end_time`, -1, null or absent for a mute without an end."""
+    """Length in seconds that the user selected. Without `end_time` the mute ends after it; -1, null or absent: never."""
 
 
 class UpdateChannelNotificationSettings(Struct, kw_only=True):
     """Changes to the settings of a channel; absent fields keep their value."""
 
     message_notifications: NotificationLevel | None | UnsetType = UNSET
-    """Messages that notify; null or 3 for the level of the parent."""
+    """Which messages notify; null or 3 for the level of the parent."""
     muted: bool | UnsetType = UNSET
     """Whether the channel is muted; without `mute_config`, the mute has no end."""
     mute_config: UpdateMuteConfig | None | UnsetType = UNSET
-    """End or length of the mute; null for a mute without an end."""
+    """End or length of the mute; null for a mute without an end. Ignored if the channel is not muted."""
     collapsed: bool | UnsetType = UNSET
     """Whether the category is collapsed in the channel list."""
 
@@ -110,7 +113,7 @@ class UpdateUserGuildSettings(Struct, kw_only=True):
     """Changes to the settings of a guild; absent fields keep their value, and unknown fields are ignored."""
 
     message_notifications: NotificationLevel | None | UnsetType = UNSET
-    """Messages that notify; null or 3 for the default of the guild."""
+    """Which messages notify; null or 3 for the default of the guild."""
     suppress_everyone: bool | UnsetType = UNSET
     """Whether mentions of @everyone and @here do not notify."""
     suppress_roles: bool | UnsetType = UNSET
@@ -118,7 +121,7 @@ class UpdateUserGuildSettings(Struct, kw_only=True):
     muted: bool | UnsetType = UNSET
     """Whether the guild is muted; without `mute_config`, the mute has no end."""
     mute_config: UpdateMuteConfig | None | UnsetType = UNSET
-    """End or length of the mute; null for a mute without an end."""
+    """End or length of the mute; null for a mute without an end. Ignored if the guild is not muted."""
     mobile_push: bool | UnsetType = UNSET
     """Whether messages of the guild are sent as push notifications."""
     channel_overrides: (

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
+import msgspec
 
 from hubbub.protocol import codec
 from hubbub.server.terminal import print_error
@@ -28,14 +29,26 @@ _COLORS: Final = {
 """ANSI color codes by kind of entry; `failed` is the color of the results of failed entries."""
 
 
+_NO_CONTROL_API: Final = "this server has no control API; start it with hubbub dev"
+
+
 class WatchError(Exception):
     """The traffic cannot be read."""
+
+
+class _ReadyFile(msgspec.Struct):
+    """The fields of the ready file that this command needs."""
+
+    web: str
+    """URL of the rehearsal."""
+    control_token: str | None
+    """Token of the control API; None without a control API."""
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the traffic until interrupted."""
     try:
-        url, token = _resolve_platform(arguments)
+        url, token = _resolve_rehearsal(arguments)
         asyncio.run(_watch(url, token, arguments))
     except WatchError as error:
         return print_error(error)
@@ -44,16 +57,18 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _resolve_platform(arguments: argparse.Namespace) -> tuple[str, str]:
+def _resolve_rehearsal(arguments: argparse.Namespace) -> tuple[str, str]:
     """Return the URL and the control token of the rehearsal.
 
-    Raise WatchError if the ready file cannot be read or no token is set."""
+    Raise WatchError if the ready file cannot be read, or if no token is set."""
     if arguments.ready_file is not None:
         try:
-            document = codec.decode(Path(arguments.ready_file).read_bytes(), dict[str, Any])
+            ready_file = codec.decode(Path(arguments.ready_file).read_bytes(), _ReadyFile)
         except (OSError, ValueError) as error:
             raise WatchError(f"cannot read the ready file {arguments.ready_file}: {error}") from error
-        return arguments.url or document["web"], document["control_token"]
+        if ready_file.control_token is None:
+            raise WatchError(_NO_CONTROL_API)
+        return (arguments.url or ready_file.web).rstrip("/"), ready_file.control_token
     token = os.environ.get(TOKEN_VARIABLE, "")
     if not token:
         raise WatchError(
@@ -63,13 +78,14 @@ def _resolve_platform(arguments: argparse.Namespace) -> tuple[str, str]:
 
 
 async def _watch(url: str, token: str, arguments: argparse.Namespace) -> None:
+    """Print the traffic and reconnect when the connection is lost. Raise WatchError if the first connection fails."""
     query = {"text": arguments.filter or "", "kinds": arguments.kinds or "", "failed": str(arguments.failed).lower()}
-    printer = Printer(is_json=arguments.json, has_colors=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
+    printer = Printer(is_json=arguments.json, uses_colors=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
     last_id, was_connected = 0, False
     async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {token}"}) as client:
         while True:
             try:
-                printer.names = await _read_names(client, url)
+                printer.names_by_user_id = await _read_names(client, url)
                 async with client.get(
                     f"{url}/control/traffic/stream",
                     params=query,
@@ -88,7 +104,7 @@ async def _watch(url: str, token: str, arguments: argparse.Namespace) -> None:
             except (aiohttp.ClientError, TimeoutError) as error:
                 if not was_connected:
                     raise WatchError(f"cannot reach {url}: {error or type(error).__name__}") from error
-            # The platform was stopped; it may start again.
+            # The connection was lost, for example because the rehearsal restarts.
             await asyncio.sleep(RETRY_SECONDS)
 
 
@@ -102,20 +118,20 @@ async def _read_names(client: aiohttp.ClientSession, url: str) -> dict[str, str]
 
 def _require_success(status: int) -> None:
     if status == 401:
-        raise WatchError("the platform rejected the control token")
+        raise WatchError("the rehearsal rejected the control token")
     if status == 404:
-        raise WatchError("this server has no control API; start it with hubbub dev")
+        raise WatchError(_NO_CONTROL_API)
     if status != 200:
-        raise WatchError(f"the platform responded with status {status}")
+        raise WatchError(f"the rehearsal responded with status {status}")
 
 
 class Printer:
-    """Prints entries, one on each line."""
+    """Prints traffic entries, one per line, as JSON or as text."""
 
-    def __init__(self, *, is_json: bool, has_colors: bool) -> None:
+    def __init__(self, *, is_json: bool, uses_colors: bool) -> None:
         self._is_json = is_json
-        self._has_colors = has_colors
-        self.names: Mapping[str, str] = {}
+        self._uses_colors = uses_colors
+        self.names_by_user_id: Mapping[str, str] = {}
 
     def print_batch(self, batch: Mapping[str, Any]) -> None:
         """Print the entries of one event of the stream."""
@@ -126,13 +142,14 @@ class Printer:
     def _format(self, entry: Mapping[str, Any]) -> str:
         is_failed = (entry["status"] or 0) >= 400 or bool(entry["missed"])
         arrow = "→" if entry["direction"] == "in" else "←"
-        actor = self.names.get(entry["user_id"], entry["user_id"] or "")
+        actor = self.names_by_user_id.get(entry["user_id"], entry["user_id"] or "")
         kind = self._color(f"{entry['kind']:<11}", entry["kind"])
         result = self._color(_describe_result(entry), "failed" if is_failed else "")
-        return f"{entry['at'][11:23]} {kind} {arrow} {actor:<12} {entry['summary']} {result}".rstrip()
+        time_of_day = entry["at"][11:23]  # With milliseconds.
+        return f"{time_of_day} {kind} {arrow} {actor:<12} {entry['summary']} {result}".rstrip()
 
     def _color(self, text: str, name: str) -> str:
-        return f"\x1b[{_COLORS[name]}m{text}\x1b[0m" if self._has_colors and name in _COLORS and text else text
+        return f"\x1b[{_COLORS[name]}m{text}\x1b[0m" if self._uses_colors and name in _COLORS and text else text
 
 
 def _describe_result(entry: Mapping[str, Any]) -> str:

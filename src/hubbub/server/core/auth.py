@@ -171,7 +171,7 @@ def delete_expired(tx: Tx, user_id: int, before_ms: int) -> None:
 
 
 def delete_access_token(tx: Tx, user_id: int, token_id: int) -> None:
-    """Delete an access token that is replaced by another."""
+    """Delete an access token that is replaced by another. Its sessions stay open, and processes may have it cached."""
     tx.run("DELETE FROM tokens WHERE user_id = ? AND kind = 'bearer' AND id = ?", user_id, token_id)
 
 

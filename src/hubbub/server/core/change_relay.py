@@ -197,7 +197,7 @@ class ChangeRelay:
             except Exception:
                 log.exception("The changes of other processes could not be read")
             else:
-                self._handle(changes)
+                self._deliver_new(changes)
                 self._last_poll_at = started_at
                 self._bus.resume()
             if self._unsettled_changes and (self._settle_task is None or self._settle_task.done()):
@@ -209,8 +209,8 @@ class ChangeRelay:
         with contextlib.suppress(StoreUnavailable):
             await self.settle()
 
-    def _handle(self, changes: list[StoredChange]) -> None:
-        """Deliver changes to the subscribers of this process."""
+    def _deliver_new(self, changes: list[StoredChange]) -> None:
+        """Deliver changes that were not delivered yet to the subscribers of this process; report a gap if some are missing."""
         new_changes = [change for change in changes if change.version > self._handled_version]
         if not new_changes:
             return

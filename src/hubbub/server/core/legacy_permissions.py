@@ -1,4 +1,7 @@
-"""Permissions in API versions 6 and 7: numbers of 31 bits, and all bits as strings in additional fields (spec/http.md#1.1)."""
+"""Conversion of permissions for API versions 6 and 7 (spec/http.md#1.1).
+
+Permissions are numbers of the lower 31 bits there, and additional fields contain all bits as strings.
+"""
 
 from typing import Any, Final
 
@@ -12,20 +15,21 @@ NUMBER_MASK: Final = (1 << 31) - 1
 
 _PERMISSION_FIELDS: Final = ("permissions", "allow", "deny")
 _FIELD_MARKERS: Final = tuple(f'"{name}":"'.encode() for name in _PERMISSION_FIELDS)
+"""Byte strings of which a body with permissions contains at least one; the codec encodes no spaces."""
 _FREE_FORM_FIELDS: Final = frozenset({"metadata", "moderation_metadata", "records"})
 """Fields that contain data of applications or users, in which no permissions are converted."""
 
 
-def add_numbers(body: bytes) -> bytes:
-    """Return a JSON body whose permissions are numbers, with the strings in additional fields that end with _new."""
+def convert_permissions(body: bytes) -> bytes:
+    """Return a JSON body in which permissions are numbers; the strings move to additional fields that end with _new."""
     if not any(marker in body for marker in _FIELD_MARKERS):
         return body
-    return codec.encode(_convert_permissions(codec.decode_any(body)))
+    return codec.encode(_convert_value(codec.decode_any(body)))
 
 
-def _convert_permissions(value: Any) -> Any:
+def _convert_value(value: Any) -> Any:
     if isinstance(value, list):
-        return [_convert_permissions(field_value) for field_value in value]
+        return [_convert_value(item) for item in value]
     if not isinstance(value, dict):
         return value
     converted: dict[str, Any] = {}
@@ -36,5 +40,6 @@ def _convert_permissions(value: Any) -> Any:
         elif name in _FREE_FORM_FIELDS:
             converted[name] = field_value
         else:
-            converted.setdefault(name, _convert_permissions(field_value))
+            # A field such as permissions_new that was set above keeps its value.
+            converted.setdefault(name, _convert_value(field_value))
     return converted

@@ -150,7 +150,9 @@ class Observer:
     def start(
         self, kind: OperationKind, name: str, *, traceparent: str = "", is_trusted: bool = False
     ) -> Observation | None:
-        """Start an operation in the current task, which must end it; return None if nothing is observed."""
+        """Start an operation in the current task, which must end it; return None if nothing is observed.
+
+        `traceparent` and `is_trusted` are the arguments of `Tracer.start`."""
         if not self.is_enabled:
             return None
         observation = Observation(kind, name)

@@ -40,14 +40,14 @@ class OutboundCache:
         now_ms: int,
         *,
         should_refresh: bool = False,
-        ignores_cached: bool = False,
+        ignores_cache: bool = False,
     ) -> T:
         """Return the document at a URL, parsed with `parse`; `now_ms` is the current time in Unix milliseconds.
 
-        `should_refresh` fetches the document again if it is older than REFRESH_MIN_MS. `ignores_cached` fetches it again whatever
+        `should_refresh` fetches the document again if it is older than REFRESH_MIN_MS. `ignores_cache` fetches it again whatever
         its age; use it only for callers that are identified and rate limited. Raise the errors of the fetch function, and
         ValueError if `parse` raises it."""
-        cached = None if ignores_cached else self._documents_by_url.get(url)
+        cached = None if ignores_cache else self._documents_by_url.get(url)
         # Use the absolute difference, because the clock of a rehearsal can be set back.
         if cached is not None and abs(now_ms - cached.fetched_ms) < (REFRESH_MIN_MS if should_refresh else FRESH_MS):
             document: T = cached.value

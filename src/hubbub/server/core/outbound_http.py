@@ -112,7 +112,9 @@ def is_public(host: str) -> bool:
 
 
 def require_host(host: str, *, allow_private: bool) -> None:
-    """Raise ForbiddenTargetError for a host that can be rejected without DNS; names are checked on resolution."""
+    """Raise ForbiddenTargetError for a host that can be rejected without DNS; names are checked on resolution.
+
+    `allow_private` accepts addresses that are not public."""
     address = parse_address(host)
     if address is None and _NUMERIC_LABEL_PATTERN.fullmatch(host.rstrip(".").rpartition(".")[2]):
         # 127.1, 2130706433, 0x7f.1: some resolvers treat these as addresses and some as names.
@@ -380,7 +382,8 @@ class OutboundClient:
     ) -> FetchedDocument:
         """Fetch a document; follow up to `REDIRECTS_MAX` redirects.
 
-        `timeout_seconds` is the timeout of each request. `is_host_allowed` is called with the host of each URL. Raise
+        `timeout_seconds` is the timeout of each request; `response_bytes_max` and `allows_truncation` are those of `request`.
+        `is_host_allowed` is called with the host of each URL. Raise
         UnreachableError if a target is forbidden, a request fails or the last response does not have status 200."""
         for _ in range(REDIRECTS_MAX + 1):
             target = self.check(url)

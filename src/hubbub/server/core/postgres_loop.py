@@ -181,7 +181,7 @@ class LoopConnections:
         greenlet(self._run).switch(connection, unit)
 
     def _run(self, connection: LoopConnection, unit: Unit) -> None:
-        """Run a unit and release its connection; a greenlet runs this."""
+        """Run a unit and release its connection, or replace a lost one; a greenlet runs this."""
         try:
             if not unit.has_failed:
                 self._run_unit(connection, unit)

@@ -1,7 +1,7 @@
-"""Pseudo-locales of rehearsals, which make texts without a translation and errors of the layout visible.
+"""Pseudo-locales of rehearsals, which make texts without a translation and layout errors visible.
 
-`en-XA` has accents and longer texts; `ar-XB` is written from right to left. They are made from the English messages. A browser
-selects them with Accept-Language, also if the user chose another language.
+`en-XA` has accents and longer texts; `ar-XB` is written from right to left. They are generated from the English messages. A browser
+selects them with Accept-Language, even if the user chose another language.
 """
 
 import re
@@ -18,16 +18,16 @@ _UNTRANSLATED_PATTERN: Final = re.compile(r"(\{\w+\}|%\(\w+\)s|%%|</?\w+[^>]*>|&
 """Parts of a message that a translation contains unchanged."""
 _ACCENTS: Final = str.maketrans("AEIOUYCDGNSTaeiouycdgnst", "ÅÉÎÖÛÝÇÐĜÑŠŢåéîöûýçðĝñšţ")
 _EXTRA_LENGTH_FRACTION: Final = 0.3
-"""Length that is added to a text, as a fraction of its length."""
+"""Added length as a fraction of the length of the text."""
 
 
 def find_language(accept_language: str) -> Language | None:
-    """Return the pseudo-locale that a browser requests first, or None."""
+    """Return the pseudo-locale that a browser requests first, or None; register its translations on first use."""
     tag = accept_language.partition(",")[0].partition(";")[0].strip()
     if tag not in _DIRECTIONS:
         return None
     if not translation.has_translations(tag):
-        translation.register(tag, _new_translations(tag))
+        translation.register(tag, _build_translations(tag))
     return Language(tag, tag, _DIRECTIONS[tag])
 
 
@@ -35,7 +35,7 @@ def transform(tag: str, text: str) -> str:
     """Return the text of a pseudo-locale for an English text."""
     parts = _UNTRANSLATED_PATTERN.split(text)
     if tag == RIGHT_TO_LEFT:
-        # The first mark sets the direction of the text to right to left; each word is between the marks of an override.
+        # The first mark sets the direction of the text to right to left; each word is enclosed in a right-to-left override.
         marked_parts = (
             re.sub(r"\S+", "\u202e\\g<0>\u202c", part) if index % 2 == 0 else part for index, part in enumerate(parts)
         )
@@ -44,7 +44,7 @@ def transform(tag: str, text: str) -> str:
     return f"[{accented}{'·' * round(len(text) * _EXTRA_LENGTH_FRACTION)}]"
 
 
-def _new_translations(tag: str) -> Translations:
+def _build_translations(tag: str) -> Translations:
     from babel import Locale
     from babel.messages import Catalog
     from babel.messages.pofile import read_po

@@ -304,7 +304,9 @@ class RateLimits:
             self._invalid_windows.count((ip,), self.invalid_window_ms, self._now_ms())
 
     def compute_remaining_block_ms(self, ip: str) -> int:
-        """Return the number of milliseconds for which an IP address is still blocked for invalid requests; 0 if it is not."""
+        """Return the number of milliseconds for which an IP address is still blocked for invalid requests; 0 if it is not.
+
+        A request of a blocked address is added to the report, and is not rejected in the mode "report"."""
         if not self.invalid_calls or self.mode is RateLimitMode.OFF:
             return 0
         now_ms = self._now_ms()
@@ -321,7 +323,9 @@ class RateLimits:
             self._failed_lookup_windows.count((ip,), FAILED_LOOKUPS_WINDOW_MS, self._now_ms())
 
     def check_lookups(self, ip: str) -> Verdict | None:
-        """Return a verdict only if an IP address is rejected for its failed lookups, to prevent guessing of secrets."""
+        """Return a verdict only if an IP address is rejected for its failed lookups, to prevent guessing of secrets.
+
+        A request over the limit is added to the report, and is not rejected in the mode "report"."""
         if self.mode is RateLimitMode.OFF:
             return None
         now_ms = self._now_ms()

@@ -59,7 +59,7 @@ def handles(
 def handles_command(command: Command[Any], *, writes: bool = False) -> Callable[[F], F]:
     """Mark a function as the handler of a gateway command: `(call, payload) -> None`.
 
-    It responds through `call.replies`."""
+    It responds through `call.replies`. It runs in a read transaction, or in a write transaction with `writes`."""
 
     def mark(function: F) -> F:
         function.__command__ = command  # type: ignore[attr-defined]

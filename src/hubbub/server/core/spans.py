@@ -207,7 +207,8 @@ class OpenTelemetryTracer:
     ) -> OpenTelemetrySpan | None:
         """Start a trace, or continue the one of `traceparent`; return None if it is not sampled.
 
-        A client can prevent the trace of its request with the flag of its traceparent, but not force it."""
+        A client can prevent the trace of its request with the flag of its traceparent, but not force it. With `is_trusted`, the
+        traceparent is of this platform, and its trace is always continued."""
         parent = _parse_traceparent(traceparent) if traceparent else None
         if parent is not None and not parent.trace_flags.sampled:
             return None

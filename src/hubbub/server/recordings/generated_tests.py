@@ -176,7 +176,7 @@ class GeneratedTestWriter:
         return f"{variable} = "
 
     def _find_result(self, object_id: str | None, is_match: Callable[[dict[str, Any]], bool]) -> str | None:
-        """Return the variable of a message or modal with an ID; without one, of the latest that matches."""
+        """Return the variable of the message or modal with an ID, or of the latest one that matches if the ID is None; or None."""
         for variable, result in reversed(self._results.values()):
             if result["id"] == object_id if object_id is not None else is_match(result):
                 return variable

@@ -51,7 +51,7 @@ async def export_guild(
     with_invites: bool = False,
     progress: Progress = lambda name, count: None,
 ) -> ExportSummary:
-    """Write a guild to an archive.
+    """Write a guild to an archive, with its invites if `with_invites` is set.
 
     `run_read` runs a function over one snapshot of the store. The archive gets its name when it is complete, so an interrupted
     export leaves no file of that name. Raise ExportError if the guild does not exist."""

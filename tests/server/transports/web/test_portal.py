@@ -410,10 +410,27 @@ async def test_failed_deliveries_can_be_retried(private_targets_world: World, re
     assert "attempts" in page.text
     receiver.default_status = 204
     receiver.requests.clear()
+    outdated_page = page
     page = await browser.submit(page, "Retry all")
+    assert "Delivery restarted." in page.text
     await world.app.worker.run_due()
     assert (await receiver.wait_for_events(1))[0]["type"] == "APPLICATION_AUTHORIZED"
-    assert "No failed deliveries." in (await browser.open(f"{portal_path}/webhooks")).text
+    page = await browser.submit(outdated_page, "Retry APPLICATION_AUTHORIZED")
+    assert "No failed deliveries." in page.text
+    assert "This event is no longer among the failed deliveries." in page.text
+    assert "Delivery restarted." not in page.text
+
+
+async def test_errors_of_the_url_map_have_the_line_numbers_of_the_form(world: World) -> None:
+    browser, _ = await create_developer(world)
+    portal_path, _ = await submit_application_form(browser)
+    page = await browser.open(f"{portal_path}/interactions")
+
+    page = await browser.submit(page, "Save URL map", url_map="\n/api api.example.org\n\nsocket socket.example.org")
+
+    assert page.status == 400
+    assert "Line 4, prefix: " in page.text
+    assert "Line 2" not in page.text
 
 
 async def test_commands_are_listed_for_all_guilds_and_for_one(world: World) -> None:

@@ -11,7 +11,7 @@ from hubbub.server.identity.announcements import store
 
 @handles(wire.LIST_MY_ANNOUNCEMENTS)
 def list_my_announcements(call: Call) -> list[wire.Announcement]:
-    """List the current announcements that the current user has not dismissed."""
+    """List the active announcements that the current user has not dismissed."""
     return [
         wire.Announcement(
             id=Snowflake(row.id),

@@ -15,7 +15,7 @@ def _ready_fields(call: Call) -> dict[str, Any]:
     """Return the READY fields: the application of an OAuth2 token, or of a bot."""
     if call.actor.kind == "bearer":
         row = find(call.tx, call.actor.application_id or 0)
-        return {"application": partial_application(row, call.now_ms, with_name=True)} if row is not None else {}
+        return {"application": partial_application(row, call.now_ms, for_oauth2=True)} if row is not None else {}
     row = find_by_bot(call.tx, call.user_id)
     return {"application": partial_application(row, call.now_ms)} if row is not None else {}
 

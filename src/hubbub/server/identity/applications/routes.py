@@ -45,7 +45,7 @@ def get_application(call: Call, application_id: ApplicationId) -> wire.Applicati
 
     The caller must be the application's bot, its owner or a member of its team."""
     row = rules.require_viewer(call, application_id)
-    return views.application(call, row, for_owner=call.actor.kind == "user")
+    return views.application(call, row, for_user=call.actor.kind == "user")
 
 
 @handles(wire.GET_APPLICATION_RPC)
@@ -155,12 +155,13 @@ def _apply_changes(call: Call, row: ApplicationRow, body: wire.UpdateApplication
     for name in _DIRECT_FIELDS:
         if (value := getattr(body, name)) is not UNSET:
             setattr(settings, name, getattr(default_settings, name) if value is None else value)
-    rules.require_event_webhooks(settings, body)
+    rules.require_valid_event_webhooks(settings, body)
+    rules.disable_event_webhooks_without_url(settings, body)
     if isinstance(body.install_params, wire.InstallParams):
         rules.require_install_params(body.install_params)
-    is_owner = call.actor.kind == "user"
-    if is_owner and isinstance(body, wire.ManageApplication):
-        row = _apply_owner_changes(call, row, settings, body)
+    is_user = call.actor.kind == "user"
+    if is_user and isinstance(body, wire.ManageApplication):
+        row = _apply_user_changes(call, row, settings, body)
     row = row._replace(settings=codec.encode(settings).decode())
     if body.description is not UNSET:
         description = (
@@ -175,7 +176,7 @@ def _apply_changes(call: Call, row: ApplicationRow, body: wire.UpdateApplication
         row = row._replace(tags=codec.encode(body.tags or []).decode())
     if body.integration_types_config is not UNSET:
         configurations = body.integration_types_config or {}
-        rules.require_contexts(configurations)
+        rules.require_integration_types_config(configurations)
         stored_configurations: dict[str, Any] = {key: value or {} for key, value in configurations.items()}
         row = row._replace(integration_types_config=codec.encode(stored_configurations).decode())
     if body.flags is not UNSET and body.flags is not None:
@@ -188,10 +189,10 @@ def _apply_changes(call: Call, row: ApplicationRow, body: wire.UpdateApplication
         call.notify(EventWebhooksChanged(ApplicationId(row.id)))
     if body.interactions_endpoint_url is not UNSET:
         call.notify(InteractionsEndpointChanged(ApplicationId(row.id)))
-    return views.application(call, row, for_owner=is_owner)
+    return views.application(call, row, for_user=is_user)
 
 
-def _apply_owner_changes(
+def _apply_user_changes(
     call: Call, row: ApplicationRow, settings: views.ApplicationSettings, body: wire.ManageApplication
 ) -> ApplicationRow:
     """Apply the changes that require a user token: modify `settings` and return the changed row."""
@@ -208,7 +209,7 @@ def _apply_owner_changes(
         uris = redirects.require_redirects(body.redirect_uris or [], row.id)
         row = row._replace(redirect_uris=codec.encode(uris).decode())
     if body.rpc_origins is not UNSET:
-        settings.rpc_origins = rules.require_origins(body.rpc_origins or [])
+        settings.rpc_origins = rules.require_rpc_origins(body.rpc_origins or [])
     if body.channel_obfuscation is not UNSET:
         row = row._replace(obfuscates_channels=int(body.channel_obfuscation))
     if body.public_client is not UNSET:

@@ -17,39 +17,41 @@ from hubbub.server.identity.applications import ports, store, teams, testers
 from hubbub.server.identity.applications.store import ApplicationRow
 from hubbub.server.identity.applications.views import ApplicationSettings
 
-FREE_INTENT_USERS = 10_000
+INTENT_REVIEW_USERS_MIN = 10_000
 """Number of users at which privileged intents begin to require a review. Below it an application can enable them itself."""
 
 
-FREE_INTENT_GUILDS = 100
-"""Number of guilds that was used instead of FREE_INTENT_USERS before 10 June 2026 (spec/dated-changes.md#3)."""
+INTENT_REVIEW_GUILDS_MIN = 100
+"""Number of guilds that was used instead of INTENT_REVIEW_USERS_MIN before 10 June 2026 (spec/dated-changes.md#3)."""
 
 CONTEXT_SCOPES: Final = {"0": INSTALL_SCOPES, "1": INSTALL_SCOPES - {Scope.BOT.value}}
 """Scopes allowed in each installation context (0 guild, 1 user). A bot cannot be installed for a user."""
 
 
 class ApplicationSize(NamedTuple):
-    """The size of an application, which decides whether privileged intents are free."""
+    """The size of an application, which decides whether privileged intents require a review."""
 
     unit: Literal["users", "guilds"]
     current_count: int
     """Number of users or guilds."""
-    free_below: int
+    review_count_min: int
     """Number of users or guilds at which privileged intents begin to require a review."""
 
     @property
-    def is_free(self) -> bool:
-        """Whether the application can enable privileged intents itself."""
-        return self.current_count < self.free_below
+    def requires_review(self) -> bool:
+        """Whether privileged intents require a review; otherwise the application can enable them itself."""
+        return self.current_count >= self.review_count_min
 
 
 def measure_size(call: Call, row: ApplicationRow) -> ApplicationSize:
     """Count the users (before 10 June 2026: guilds) that the application's bot can reach."""
     if changes.PRIVILEGED_INTENTS_BY_USERS.is_active(call.now_ms):
         return ApplicationSize(
-            "users", ports.count_reachable_users(call, row.bot_id) if row.bot_id else 0, FREE_INTENT_USERS
+            "users", ports.count_reachable_users(call, row.bot_id) if row.bot_id else 0, INTENT_REVIEW_USERS_MIN
         )
-    return ApplicationSize("guilds", ports.count_guilds(call, row.bot_id) if row.bot_id else 0, FREE_INTENT_GUILDS)
+    return ApplicationSize(
+        "guilds", ports.count_guilds(call, row.bot_id) if row.bot_id else 0, INTENT_REVIEW_GUILDS_MIN
+    )
 
 
 def require_manager(call: Call, application_id: int, role: TeamRole = TeamRole.DEVELOPER) -> ApplicationRow:
@@ -72,7 +74,9 @@ def require_viewer(call: Call, application_id: int) -> ApplicationRow:
 
 
 def require_owner(call: Call, application_id: int) -> ApplicationRow:
-    """Return the application if the caller is the user who owns it or its team; otherwise raise."""
+    """Return the application if the caller is the user who owns it or its team.
+
+    Otherwise raise NOT_AUTHORIZED_ON_APPLICATION, or UNKNOWN_APPLICATION if there is no such application."""
     row = store.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
@@ -97,7 +101,7 @@ def _is_owner_or_member(call: Call, row: ApplicationRow, role: TeamRole) -> bool
     return call.actor.kind == "user" and teams.has_role(call.tx, row.team_id, call.user_id, role)
 
 
-def require_own(call: Call, application_id: int) -> ApplicationRow:
+def require_own_token_or_owner(call: Call, application_id: int) -> ApplicationRow:
     """Return the application if the caller has one of its tokens or is its owner.
 
     Otherwise raise NOT_AUTHORIZED_ON_APPLICATION, or UNKNOWN_APPLICATION if there is no such application. The
@@ -113,35 +117,42 @@ def require_own(call: Call, application_id: int) -> ApplicationRow:
 def apply_requested_flags(call: Call, row: ApplicationRow, requested_flags: int) -> int:
     """Return the flags of an application after an edit that requested `requested_flags`.
 
-    Only the three bits of limited intents change. Raise a form error if a bit is newly set and `ApplicationSize.is_free` is
-    False."""
+    Only the three bits of limited intents change. Raise a form error if a bit is newly set and the size of the
+    application requires a review."""
     flags = row.flags & ~ApplicationFlags.EDITABLE | requested_flags & ApplicationFlags.EDITABLE
     if flags & ~row.flags:
         application_size = measure_size(call, row)
-        if not application_size.is_free:
+        if application_size.requires_review:
             raise errors.invalid(
                 "flags",
                 "APPLICATION_INTENTS_NEED_REVIEW",
-                f"Privileged intents require a review from {application_size.free_below} {application_size.unit} on.",
+                f"Privileged intents require a review from {application_size.review_count_min} {application_size.unit} on.",
             )
     return flags
 
 
-def require_event_webhooks(settings: ApplicationSettings, body: UpdateApplication) -> None:
-    """Validate the webhook event settings of a request body, and disable events if no URL is set.
+def require_valid_event_webhooks(settings: ApplicationSettings, body: UpdateApplication) -> None:
+    """Reject repeated event types, and a request that enables webhook events without a URL.
 
-    `settings` already contains the changes of `body`; its status is modified."""
+    `settings` already contains the changes of `body`."""
     form = FormErrors()
-    for index, event_type in enumerate(body.event_webhooks_types or ()):
-        if event_type in (body.event_webhooks_types or ())[:index]:
+    event_types = body.event_webhooks_types or ()
+    for index, event_type in enumerate(event_types):
+        if event_type in event_types[:index]:
             form.add(("event_webhooks_types", index), *errors.duplicate())
     enabled_status = EventWebhooksStatus.ENABLED
-    if not settings.event_webhooks_url:
-        if body.event_webhooks_status == enabled_status:
-            form.add("event_webhooks_url", *errors.required())
-        elif settings.event_webhooks_status == enabled_status or body.event_webhooks_url is not UNSET:
-            settings.event_webhooks_status = EventWebhooksStatus.DISABLED
+    if not settings.event_webhooks_url and body.event_webhooks_status == enabled_status:
+        form.add("event_webhooks_url", *errors.required())
     form.raise_if_any()
+
+
+def disable_event_webhooks_without_url(settings: ApplicationSettings, body: UpdateApplication) -> None:
+    """Set the status of webhook events to disabled if no URL is set.
+
+    `settings` already contains the changes of `body`. The status DISABLED_BY_PLATFORM stays until a request changes the URL."""
+    was_enabled = settings.event_webhooks_status == EventWebhooksStatus.ENABLED
+    if not settings.event_webhooks_url and (was_enabled or body.event_webhooks_url is not UNSET):
+        settings.event_webhooks_status = EventWebhooksStatus.DISABLED
 
 
 def require_install_params(install_params: InstallParams) -> None:
@@ -151,7 +162,7 @@ def require_install_params(install_params: InstallParams) -> None:
     form.raise_if_any()
 
 
-def require_contexts(configurations: Mapping[str, IntegrationTypeConfiguration | None]) -> None:
+def require_integration_types_config(configurations: Mapping[str, IntegrationTypeConfiguration | None]) -> None:
     """Reject unknown installation contexts and scopes that a context does not allow."""
     form = FormErrors()
     for context, configuration in configurations.items():
@@ -186,23 +197,13 @@ def require_family_client_type(call: Call, row: ApplicationRow, is_public: bool)
         )
 
 
-def require_origins(origins: list[str]) -> list[str]:
-    """Return the origins if all are valid, or raise a form error for each invalid origin.
+def require_rpc_origins(origins: list[str]) -> list[str]:
+    """Return the origins if all are valid, or raise a form error that names each invalid or repeated origin.
 
     An origin has a scheme, a host and an optional port, as browsers send it."""
     form = errors.FormErrors()
     for index, origin in enumerate(origins):
-        try:
-            url_parts = urlsplit(origin)
-            is_origin = (
-                f"{url_parts.scheme}://{url_parts.netloc}" == origin
-                and bool(url_parts.hostname)
-                and "@" not in url_parts.netloc
-            )
-            _ = url_parts.port  # Raises ValueError for an invalid port.
-        except ValueError:
-            is_origin, url_parts = False, None
-        if not is_origin or url_parts is None or url_parts.scheme not in ("http", "https"):
+        if not _is_web_origin(origin):
             form.add(
                 ("rpc_origins", index),
                 "RPC_ORIGIN_INVALID",
@@ -214,24 +215,37 @@ def require_origins(origins: list[str]) -> list[str]:
     return origins
 
 
+def _is_web_origin(text: str) -> bool:
+    try:
+        url_parts = urlsplit(text)
+        _ = url_parts.port  # Raises ValueError for an invalid port.
+    except ValueError:
+        return False
+    return (
+        f"{url_parts.scheme}://{url_parts.netloc}" == text
+        and bool(url_parts.hostname)
+        and "@" not in url_parts.netloc
+        and url_parts.scheme in ("http", "https")
+    )
+
+
 def require_url(path: str, url_text: str | None) -> str | None:
     """Return `url_text` if it is an http or https URL, or None if it is empty; otherwise raise a form error at `path`."""
     if not url_text:
         return None
+    malformed_error = errors.invalid(path, "URL_TYPE_INVALID_URL", "Not a well formed URL.")
     try:
         url_parts = urlsplit(url_text)
-        host = url_parts.hostname
     except ValueError:
-        host = None
-        url_parts = None
-    if url_parts is not None and url_parts.scheme not in ("http", "https"):
+        raise malformed_error from None
+    if url_parts.scheme not in ("http", "https"):
         raise errors.invalid(
             path,
             "URL_TYPE_INVALID_SCHEME",
             f"Scheme \"{url_parts.scheme}\" is not supported. Scheme must be one of ('http', 'https').",
         )
-    if not host:
-        raise errors.invalid(path, "URL_TYPE_INVALID_URL", "Not a well formed URL.")
+    if not url_parts.hostname:
+        raise malformed_error
     return url_text
 
 

@@ -55,8 +55,8 @@ def decode_settings(row: HasSettings) -> ApplicationSettings:
     return codec.decode(row.settings, ApplicationSettings)
 
 
-def application(call: Call, row: ApplicationRow, *, for_owner: bool = False) -> wire.Application:
-    """Build the full application for its managers. `for_owner` includes the fields that require a user token."""
+def application(call: Call, row: ApplicationRow, *, for_user: bool = False) -> wire.Application:
+    """Build the full application for its bot or its managers. With `for_user`, include the fields that the bot does not see."""
     tx = call.tx
     users_by_id = users.find_many(tx, [row.owner_id, *([row.bot_id] if row.bot_id else [])])
     settings = decode_settings(row)
@@ -99,7 +99,7 @@ def application(call: Call, row: ApplicationRow, *, for_owner: bool = False) -> 
         event_webhooks_url=settings.event_webhooks_url,
         event_webhooks_status=settings.event_webhooks_status,
         event_webhooks_types=settings.event_webhooks_types,
-        channel_obfuscation=bool(row.obfuscates_channels) if for_owner else UNSET,
+        channel_obfuscation=bool(row.obfuscates_channels) if for_user else UNSET,
     )
 
 
@@ -121,14 +121,21 @@ def rpc_application(row: ApplicationRow, now_ms: int) -> wire.RpcApplication:
     )
 
 
-def partial_application(row: ApplicationRow, now_ms: int, *, with_name: bool = False) -> wire.ReadyApplication:
-    """Build the partial application of READY. With `with_name` (OAuth2 sessions), include name and publisher."""
+def partial_application(row: ApplicationRow, now_ms: int, *, for_oauth2: bool = False) -> wire.ReadyApplication:
+    """Build the partial application of READY. With `for_oauth2`, include the name and the publisher."""
     flags, flags_new = wire.wire_flags(row.flags, now_ms)
     view = wire.ReadyApplication(id=ApplicationId(row.id), flags=flags, flags_new=flags_new)
-    if with_name:
+    if for_oauth2:
         view.name = row.name
         view.parent_id = None if row.parent_id is None else ApplicationId(row.parent_id)
     return view
 
 
-__all__ = ["ApplicationSettings", "application", "partial_application", "rpc_application", "decode_settings"]
+__all__ = [
+    "ApplicationSettings",
+    "HasSettings",
+    "application",
+    "decode_settings",
+    "partial_application",
+    "rpc_application",
+]

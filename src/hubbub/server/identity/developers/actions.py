@@ -114,11 +114,11 @@ def expire_grant(call: Call, application_id: int, name: str) -> None:
         return
     intent = wire.PRIVILEGED_INTENTS[name]
     flags = row.flags & ~intent.granted_flag
-    if applications.management.measure_size(call, row).is_free:
+    if applications.management.measure_size(call, row).requires_review:
+        flags &= ~intent.limited_flag
+    else:
         flags |= intent.limited_flag
         schedule_size_check(call, ApplicationId(row.id))
-    else:
-        flags &= ~intent.limited_flag
     applications.management.update(call, row._replace(flags=flags))
     state = "expired" if grant.state == "approved" else grant.state
     store.save_approval(call.tx, grant._replace(state=state, ends_ms=None))
@@ -140,7 +140,7 @@ def check_size(call: Call, application_id: int) -> None:
         store.delete_approval(call.tx, application_id, *GRACE_PERIOD_KEY)
         return
     grace_period = store.find_approval(call.tx, row.id, *GRACE_PERIOD_KEY)
-    if applications.management.measure_size(call, row).is_free:
+    if not applications.management.measure_size(call, row).requires_review:
         if grace_period is not None:
             store.delete_approval(call.tx, row.id, *GRACE_PERIOD_KEY)
     elif grace_period is None:

@@ -35,7 +35,7 @@ def require_requestable(call: Call, row: ApplicationRow, body: wire.RequestAppro
         grant = store.find_approval(call.tx, row.id, "intent", body.name)
         if grant is None or grant.ends_ms is None or grant.ends_ms - call.now_ms > RENEWAL_WINDOW_MS:
             raise _already_approved_error()
-    elif applications.management.measure_size(call, row).is_free:
+    elif not applications.management.measure_size(call, row).requires_review:
         raise _approval_not_needed_error()
 
 

@@ -28,16 +28,18 @@ def approvals(call: Call, row: ApplicationRow) -> wire.Approvals:
     reach = wire.ApplicationReach(
         counted=application_size.unit,
         count=application_size.current_count,
-        free_below=application_size.free_below,
-        free=application_size.is_free,
+        free_below=application_size.review_count_min,
+        free=not application_size.requires_review,
         expires_at=_timestamp_or_none(grace_period.ends_ms)
-        if grace_period is not None and not application_size.is_free
+        if grace_period is not None and application_size.requires_review
         else None,
     )
     return wire.Approvals(
         reach=reach,
         intents=[
-            _intent_approval(row, name, requests.get(("intent", name)), is_free=application_size.is_free)
+            _intent_approval(
+                row, name, requests.get(("intent", name)), requires_review=application_size.requires_review
+            )
             for name in wire.PRIVILEGED_INTENTS
         ],
         scopes=[
@@ -58,12 +60,14 @@ def approval(call: Call, row: ApplicationRow, kind: str, name: str) -> wire.Appr
     )
 
 
-def _intent_approval(row: ApplicationRow, name: str, request: ApprovalRow | None, *, is_free: bool) -> wire.Approval:
+def _intent_approval(
+    row: ApplicationRow, name: str, request: ApprovalRow | None, *, requires_review: bool
+) -> wire.Approval:
     intent = wire.PRIVILEGED_INTENTS[name]
     state = "none" if request is None else request.state
     if row.flags & intent.granted_flag and state not in ("pending", "denied"):
         state = "approved"
-    elif is_free and state != "pending":
+    elif not requires_review and state != "pending":
         state = "open"
     return _approval_view(
         "intent",

@@ -22,9 +22,11 @@ def is_provisional(row: users.UserRow | None) -> bool:
     return row is not None and bool(row.flags & UserFlags.PROVISIONAL_ACCOUNT)
 
 
-def require_provisional_accounts_enabled(row: ApplicationRow) -> None:
-    """Reject an application without the social layer, and a game whose publisher signs its players in (spec/sdk.md#8.7)."""
-    if not row.flags & SOCIAL_LAYER_FLAGS or row.parent_id is not None:
+def require_provisional_accounts_enabled(application: ApplicationRow) -> None:
+    """Reject an application without the social layer, and a game of a publisher.
+
+    Only the publisher creates the provisional accounts of its games (spec/sdk.md#8.7)."""
+    if not application.flags & SOCIAL_LAYER_FLAGS or application.parent_id is not None:
         raise errors.PROVISIONAL_ACCOUNTS_NOT_ENABLED()
 
 
@@ -40,13 +42,13 @@ def require_client(call: Call, application_id: int, secret: str | None | UnsetTy
     return row
 
 
-def require_secret(call: Call, row: ApplicationRow, secret: str | None | UnsetType) -> None:
+def require_secret(call: Call, application: ApplicationRow, secret: str | None | UnsetType) -> None:
     """Raise INVALID_CLIENT_SECRET unless the secret is right, or absent for a public client."""
     if not isinstance(secret, str) or not secret:
-        if not oauth2.credentials.is_public_client(row):
+        if not oauth2.credentials.is_public_client(application):
             raise errors.INVALID_CLIENT_SECRET()
         return
-    stored_hash = applications.management.find_client_secret_hash(call.tx, row.id)
+    stored_hash = applications.management.find_client_secret_hash(call.tx, application.id)
     presented_hash = hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
     if stored_hash is None or not hmac.compare_digest(stored_hash, presented_hash):
         raise errors.INVALID_CLIENT_SECRET()
@@ -78,17 +80,14 @@ def is_restricted(call: Call, user_id: int) -> bool:
 def require_merge_allowance(call: Call, application: ApplicationRow, user_id: int) -> None:
     """Raise RATE_LIMITED for a user who merged too often in the last 24 hours.
 
-    Testers of the application are exempt (spec/sdk.md#8.5)."""
+    Developers and testers of the application are exempt (spec/sdk.md#8.5)."""
     merge_times_ms = store.list_merge_times(call.tx, user_id, call.now_ms - DAY_MS)
-    if len(merge_times_ms) < wire.MERGES_PER_DAY_MAX or _is_developer_or_tester(call, application, user_id):
+    if len(merge_times_ms) < wire.MERGES_PER_DAY_MAX:
+        return
+    if applications.access.is_developer_or_tester(call, application, user_id):
         return
     wait_ms = merge_times_ms[-wire.MERGES_PER_DAY_MAX] + DAY_MS - call.now_ms
     raise errors.RATE_LIMITED(retry_after=wait_ms / 1000, **{"global": False})
-
-
-def _is_developer_or_tester(call: Call, application: ApplicationRow, user_id: int) -> bool:
-    """Return whether a user owns the application, is a member of its team or is one of its testers."""
-    return applications.access.is_developer_or_tester(call, application, user_id)
 
 
 def find_publisher_problem(call: Call, child: ApplicationRow, parent: ApplicationRow) -> str | None:

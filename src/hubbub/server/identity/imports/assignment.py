@@ -14,24 +14,24 @@ from hubbub.server.identity.imports import store
 IMPORT_PROCESS: Final = 30
 """The value of `process` in the IDs of imported objects; servers use 0 and commands 31."""
 IDS_PER_MS_MAX: Final = 1 << 17
-"""Maximum number of imported objects of one millisecond: the bits of worker and counter."""
+"""Maximum number of imported objects of one millisecond: 2 to the number of bits of worker (5) and counter (12)."""
 
 
 class TooManyIds(Exception):
-    """More objects have the same millisecond than IDs exist."""
+    """More objects have the same millisecond than there are IDs for it."""
 
 
 def assign(tx: Tx, import_id: int, old_ids: Iterable[int]) -> None:
     """Assign new IDs to objects that have none; objects of the same millisecond keep their order.
 
-    Raise `TooManyIds` if more than IDS_PER_MS_MAX objects have the same millisecond."""
+    Raise `TooManyIds` if, with earlier imports, more than IDS_PER_MS_MAX objects have the same millisecond."""
     distinct_ids = set(old_ids)
     new_ids_by_old_id = store.find_new_ids(tx, import_id, list(distinct_ids))
     missing_ids = sorted(distinct_ids - new_ids_by_old_id.keys())
     groups = [
         (time_ms, list(group_ids)) for time_ms, group_ids in groupby(missing_ids, key=lambda old_id: old_id >> 22)
     ]
-    # The first ID of a millisecond is always the first that is assigned.
+    # IDs of a millisecond are assigned from counter 0 on, so earlier imports used the millisecond only if its first ID is taken.
     taken_ids = store.find_taken_ids(tx, [_compose_id(time_ms, 0) for time_ms, _ in groups])
     id_pairs: list[tuple[int, int]] = []
     for time_ms, group_ids in groups:
@@ -46,6 +46,7 @@ def assign(tx: Tx, import_id: int, old_ids: Iterable[int]) -> None:
 
 
 def _compose_id(time_ms: int, counter: int) -> int:
+    """Return the ID of a counter of 17 bits, of which the upper five are stored as the worker."""
     return time_ms << 22 | (counter >> 12) << 17 | IMPORT_PROCESS << 12 | (counter & 0xFFF)
 
 

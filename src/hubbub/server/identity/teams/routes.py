@@ -60,7 +60,9 @@ def create_team(call: Call, body: wire.CreateTeam) -> Team:
 
 @handles(wire.GET_TEAM)
 def get_team(call: Call, team_id: TeamId) -> Team:
-    """Get a team."""
+    """Get a team.
+
+    The caller must own the team or be a member."""
     return applications.teams.team(call.tx, rules.require_member(call, team_id))
 
 
@@ -94,7 +96,9 @@ def delete_team(call: Call, team_id: TeamId) -> None:
 
 @handles(wire.LIST_TEAM_APPLICATIONS)
 def list_team_applications(call: Call, team_id: TeamId) -> list[PublicApplication]:
-    """List the applications of a team."""
+    """List the applications of a team.
+
+    The caller must own the team or be a member."""
     rules.require_member(call, team_id)
     rows = applications.management.list_team_applications(call.tx, team_id)
     return oauth2.public_applications(call.tx, rows, call.now_ms)
@@ -164,7 +168,7 @@ def accept_team_invitation(call: Call, team_id: TeamId) -> Team:
 async def transfer_team(operation: AsyncOperation, team_id: TeamId, body: wire.TransferTeam) -> Team:
     """Transfer a team and its applications to another member.
 
-    The request must contain an MFA code if the owner has two-factor authentication.
+    The request must contain an MFA code if the owner has enabled two-factor authentication.
 
     Only the owner of the team may transfer it.
     """
@@ -197,7 +201,8 @@ async def transfer_application(
 ) -> Application:
     """Transfer an application to a team.
 
-    The caller must own the application, and own or administer the team."""
+    The caller must own the application, and own or administer the team. The request must contain an MFA code if the caller
+    has enabled two-factor authentication."""
 
     def require_transfer_allowed(call: Call) -> TeamRow:
         applications.access.require_owner(call, application_id)
@@ -212,7 +217,7 @@ async def transfer_application(
         row = applications.access.require_owner(call, application_id)
         row = row._replace(team_id=team.id, owner_id=UserId(team.owner_id))
         applications.management.update(call, row)
-        return applications.management.application(call, row, for_owner=True)
+        return applications.management.application(call, row, for_user=True)
 
     await operation.read(require_transfer_allowed)
     return await accounts.logins.run_with_mfa(operation, body.code, transfer)

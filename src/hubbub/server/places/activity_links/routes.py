@@ -17,9 +17,9 @@ from hubbub.server.places.activity_links.store import LinkRow
 @handles(wire.CREATE_QUICK_LINK)
 def create_quick_link(call: Call, application_id: ApplicationId, body: wire.CreateActivityLink) -> wire.ActivityLink:
     """Create a quick link that expires after 30 days."""
-    applications.access.require_own(call, application_id)
+    applications.access.require_own_token_or_owner(call, application_id)
     store.delete_expired(call.tx, application_id, call.now_ms)
-    expires_ms = call.now_ms + wire.QUICK_LINK_DAYS * DAY_MS
+    expires_ms = call.now_ms + wire.QUICK_LINK_LIFETIME_DAYS * DAY_MS
     return _create_link(call, application_id, wire.LINK_TYPE_QUICK, body, wire.QUICK_LINKS_MAX, expires_ms)
 
 

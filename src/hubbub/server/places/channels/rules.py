@@ -309,7 +309,7 @@ def build_overwrites(
 
 
 def resolve_overwrite_type(requested_type: OverwriteType | None | UnsetType, is_role: bool) -> int:
-    """Return the requested type of an overwrite, or the type of its target if none was requested."""
+    """Return the requested type of an overwrite; without one, ROLE if `is_role` (its target is a role), otherwise MEMBER."""
     if requested_type is None or requested_type is UNSET:
         return int(OverwriteType.ROLE if is_role else OverwriteType.MEMBER)
     return int(requested_type)

@@ -431,7 +431,7 @@ def record_slow_mode_use(tx: Tx, channel_id: int, user_id: int, kind: SlowModeKi
 
 
 def add_recipient(tx: Tx, channel_id: int, user_id: int, *, nick: str | None = None, is_hidden: bool = False) -> bool:
-    """Add a recipient to a private channel. Return False if the user is already in it."""
+    """Add a recipient to a private channel, which `is_hidden` hides from them. Return False if the user is already in it."""
     return (
         tx.run(
             "INSERT INTO recipients (channel_id, user_id, nick, hidden) VALUES (?, ?, ?, ?) "

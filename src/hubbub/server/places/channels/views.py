@@ -89,7 +89,7 @@ def obfuscated_channel(row: ChannelRow) -> wire.Channel:
     """Build the obfuscated form of a guild channel, for gateway sessions that cannot see it (spec/gateway.md#9)."""
     guild_id = row.guild_id or 0
     deny_overwrite = channel_overwrites.Overwrite(
-        id=Snowflake(guild_id),
+        id=Snowflake(guild_id),  # The role @everyone has the ID of the guild.
         type=OverwriteType.ROLE,
         allow=Permissions(0),
         deny=Permissions(Permissions.VIEW_CHANNEL),
@@ -127,10 +127,10 @@ def thread(row: ChannelRow, *, member: thread_membership.ThreadMember | UnsetTyp
     return view
 
 
-def created_thread(
+def thread_create_payload(
     row: ChannelRow, *, member: thread_membership.ThreadMember | UnsetType = UNSET, is_new: bool
 ) -> wire.ThreadCreated:
-    """Build the payload of THREAD_CREATE. `is_new` is False if the thread exists and the recipient was added to it."""
+    """Build the payload of THREAD_CREATE. `is_new` is False if the thread already existed and the recipient was added to it."""
     view = wire.ThreadCreated(**_thread_fields(row))
     view.member = member
     if is_new:
@@ -230,7 +230,7 @@ def default_reaction(row: ChannelRow) -> forum_settings.DefaultReaction | None:
 def _base_channel(
     row: ChannelRow, name: str, overwrites: list[channel_overwrites.Overwrite], flags: int
 ) -> wire.Channel:
-    """Build the fields that all guild channels have."""
+    """Build a guild channel with the fields that all types have."""
     return wire.Channel(
         id=ChannelId(row.id),
         type=row.type,
@@ -240,11 +240,11 @@ def _base_channel(
         position=row.position,
         permission_overwrites=overwrites,
         parent_id=None if row.parent_id is None else ChannelId(row.parent_id),
-        application_id=None if _has_application_id(row) else UNSET,
+        application_id=None if _includes_application_id(row) else UNSET,
     )
 
 
-def _has_application_id(row: ChannelRow) -> bool:
+def _includes_application_id(row: ChannelRow) -> bool:
     """Return whether the channel is new enough to have `application_id`; older channels omit it (spec/http.md#3.2)."""
     return changes.CHANNEL_APPLICATION_ID_NULLABLE.is_active(Snowflake(row.id).created_ms)
 

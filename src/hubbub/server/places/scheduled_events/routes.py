@@ -97,7 +97,7 @@ def update_guild_scheduled_event(
     form = FormErrors()
     after = _apply_body(before, body, form)
     if (after.channel_id, after.entity_type) != (before.channel_id, before.entity_type):
-        rules.require_permissions(call, after, rules.edit_permissions(call, after))
+        rules.require_permissions(call, after, rules.editing_permissions(call, after))
         if before.status == EventStatus.ACTIVE:
             form.add("channel_id", "GUILD_SCHEDULED_EVENT_ACTIVE", "The channel of an active event cannot be changed.")
     rules.check_event(after, before, call.now_ms, form)
@@ -118,7 +118,7 @@ def delete_guild_scheduled_event(call: Call, guild_id: GuildId, guild_scheduled_
     MANAGE_CHANNELS, MUTE_MEMBERS and MOVE_MEMBERS.
     """
     row = _require_event(call, guild_id, guild_scheduled_event_id)
-    rules.require_permissions(call, row, rules.edit_permissions(call, row))
+    rules.require_permissions(call, row, rules.editing_permissions(call, row))
     actions.delete(call, row)
 
 
@@ -285,7 +285,7 @@ def _require_event(call: Call, guild_id: int, event_id: int) -> EventRow:
 def _require_editable_event(call: Call, guild_id: int, event_id: int) -> EventRow:
     """Return an event that is not finished; raise unless the caller may update it."""
     row = _require_event(call, guild_id, event_id)
-    rules.require_permissions(call, row, rules.edit_permissions(call, row))
+    rules.require_permissions(call, row, rules.editing_permissions(call, row))
     rules.require_open(row)
     return row
 

@@ -17,8 +17,8 @@ from hubbub.server.places.scheduled_events import recurrence
 from hubbub.server.places.scheduled_events.store import EventRow
 from hubbub.server.places.standing import access
 
-YEAR_MS: Final = 366 * 86_400_000
-"""Length of a leap year in milliseconds."""
+LEAP_YEAR_MS: Final = 366 * 86_400_000
+"""Milliseconds of a leap year, so that a limit in years is never too short."""
 
 _CHANNEL_REQUIREMENTS: Final = {
     EventEntityType.STAGE_INSTANCE: (ChannelType.GUILD_STAGE_VOICE, STAGE_MODERATOR_PERMISSIONS),
@@ -44,7 +44,7 @@ def creation_permissions(call: Call) -> int:
     return permissions
 
 
-def edit_permissions(call: Call, row: EventRow) -> int:
+def editing_permissions(call: Call, row: EventRow) -> int:
     """Return the permissions that allow the caller to update or delete the event; one of them is enough."""
     if row.creator_id != call.user_id:
         return Permissions.MANAGE_EVENTS
@@ -52,20 +52,21 @@ def edit_permissions(call: Call, row: EventRow) -> int:
 
 
 def require_permissions(call: Call, row: EventRow, sufficient_permissions: int) -> None:
-    """Raise an error unless the caller has one of `sufficient_permissions`, and all permissions for the event's channel.
+    """Raise an error unless the caller has one of `sufficient_permissions` in the event's channel, or else in its guild.
 
-    The channel must belong to the guild and have the type that `_CHANNEL_REQUIREMENTS` lists."""
+    For an event in a channel, the channel must belong to the guild, and have the type and allow the caller all permissions that
+    `_CHANNEL_REQUIREMENTS` lists."""
     allowed_permissions = access.get_guild_standing(call, row.guild_id).allowed
     if row.channel_id is not None and row.entity_type in _CHANNEL_REQUIREMENTS:
         channel_type, required_permissions = _CHANNEL_REQUIREMENTS[EventEntityType(row.entity_type)]
         channel = access.find_channel(call.tx, row.channel_id)
         if channel is None or channel.guild_id != row.guild_id:
             raise errors.UNKNOWN_CHANNEL()
-        channel_access = access.get_channel_standing(call, row.channel_id)
+        channel_standing = access.get_channel_standing(call, row.channel_id)
         if channel.type != channel_type:
             raise errors.WRONG_CHANNEL_TYPE()
         access.require_channel(call, row.channel_id, required_permissions)
-        allowed_permissions = channel_access.allowed
+        allowed_permissions = channel_standing.allowed
     if not allowed_permissions & sufficient_permissions:
         sufficient_bits = (1 << bit for bit in range(sufficient_permissions.bit_length()))
         raise PermissionDenied(
@@ -78,7 +79,7 @@ def require_permissions(call: Call, row: EventRow, sufficient_permissions: int) 
 
 
 def require_visible(call: Call, row: EventRow) -> None:
-    """Raise an error unless the caller can see the event's channel."""
+    """Raise an error unless the caller is a member of the guild and can see the event's channel, if it has one."""
     access.get_guild_standing(call, row.guild_id)
     if row.channel_id is not None:
         access.get_channel_standing(call, row.channel_id)
@@ -91,7 +92,9 @@ def require_open(row: EventRow) -> None:
 
 
 def check_event(row: EventRow, previous_row: EventRow | None, now_ms: int, form: FormErrors) -> None:
-    """Add form errors for an invalid event. Times are checked only if they differ from the times of `previous_row`."""
+    """Add form errors for an invalid event.
+
+    Times are checked only if they differ from the times of `previous_row`. An unchanged start may be in the past."""
     if row.entity_type == EventEntityType.EXTERNAL:
         if row.channel_id is not None:
             form.add("channel_id", "GUILD_SCHEDULED_EVENT_CHANNEL", "An external event has no channel.")
@@ -124,7 +127,7 @@ def check_times(start_ms: int, end_ms: int | None, now_ms: int, form: FormErrors
     """Add form errors unless an event starts in the future, ends after its start, and is not too far in the future.
 
     All times are in Unix milliseconds. The start may be in the past if `checks_start` is False."""
-    latest_ms = now_ms + wire.EVENT_YEARS_MAX * YEAR_MS
+    latest_ms = now_ms + wire.EVENT_YEARS_MAX * LEAP_YEAR_MS
     if checks_start and start_ms <= now_ms:
         form.add("scheduled_start_time", "GUILD_SCHEDULED_EVENT_SCHEDULE_PAST", "Cannot schedule event in the past.")
     for field, time_ms in (("scheduled_start_time", start_ms), ("scheduled_end_time", end_ms)):

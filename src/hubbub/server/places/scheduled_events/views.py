@@ -46,7 +46,9 @@ def scheduled_event(
 def scheduled_events(
     tx: Tx, rows: Sequence[EventRow], *, with_creators: bool = False, with_user_count: bool = False
 ) -> list[wire.ScheduledEvent]:
-    """Return several events, loaded with a constant number of queries."""
+    """Return several events, loaded with a constant number of queries.
+
+    `with_creators` includes the users who created them, `with_user_count` the number of interested users."""
     event_ids = [row.id for row in rows]
     exceptions_by_event = store.find_exceptions(tx, [row.id for row in rows if row.recurrence is not None])
     creator_ids = [row.creator_id for row in rows if row.creator_id is not None] if with_creators else []

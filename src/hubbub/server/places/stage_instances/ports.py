@@ -13,6 +13,6 @@ def start_event(call: Call, stage: StageInstanceRow, event_id: int) -> None:
 
 @port
 def create_message(
-    call: Call, channel_id: int, message_type: MessageType, user_id: int, *, topic: str, mentions_everyone: bool
+    call: Call, channel_id: int, message_type: MessageType, author_id: int, *, topic: str, mentions_everyone: bool
 ) -> None:
     """Create a system message of type `message_type` by a user in a stage's chat. `mentions_everyone` notifies the whole guild."""

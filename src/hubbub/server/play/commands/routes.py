@@ -19,7 +19,7 @@ def list_application_commands(
     call: Call, application_id: ApplicationId, query: wire.ListCommands
 ) -> list[wire.ApplicationCommand]:
     """List global application commands."""
-    rules.require_own(call, application_id)
+    applications.access.require_own_token_or_owner(call, application_id)
     rows = store.list_scope_commands(call.tx, application_id, GLOBAL_GUILD_ID)
     return views.commands(call, rows, with_all_localizations=query.with_localizations)
 
@@ -29,7 +29,7 @@ def create_application_command(call: Call, application_id: ApplicationId, body: 
     """Create a global application command.
 
     A command with the same type and name is replaced."""
-    application = rules.require_own(call, application_id)
+    application = applications.access.require_own_token_or_owner(call, application_id)
     return _saved_response(call, actions.create(call, application, GLOBAL_GUILD_ID, body))
 
 
@@ -38,7 +38,7 @@ def bulk_set_application_commands(
     call: Call, application_id: ApplicationId, body: list[wire.SetCommand]
 ) -> list[wire.ApplicationCommand]:
     """Replace all global application commands."""
-    application = rules.require_own(call, application_id)
+    application = applications.access.require_own_token_or_owner(call, application_id)
     return [views.command(row, call.now_ms) for row in actions.bulk_set(call, application, GLOBAL_GUILD_ID, body)]
 
 
@@ -47,7 +47,7 @@ def get_application_command(
     call: Call, application_id: ApplicationId, command_id: CommandId
 ) -> wire.ApplicationCommand:
     """Get a global application command."""
-    rules.require_own(call, application_id)
+    applications.access.require_own_token_or_owner(call, application_id)
     return views.command(rules.require_command(call, application_id, GLOBAL_GUILD_ID, command_id), call.now_ms)
 
 
@@ -56,7 +56,7 @@ def update_application_command(
     call: Call, application_id: ApplicationId, command_id: CommandId, body: wire.UpdateCommand
 ) -> wire.ApplicationCommand:
     """Update a global application command."""
-    application = rules.require_own(call, application_id)
+    application = applications.access.require_own_token_or_owner(call, application_id)
     row = rules.require_command(call, application_id, GLOBAL_GUILD_ID, command_id)
     return views.command(actions.edit(call, application, row, body), call.now_ms)
 
@@ -64,7 +64,7 @@ def update_application_command(
 @handles(wire.DELETE_APPLICATION_COMMAND)
 def delete_application_command(call: Call, application_id: ApplicationId, command_id: CommandId) -> None:
     """Delete a global application command."""
-    rules.require_own(call, application_id)
+    applications.access.require_own_token_or_owner(call, application_id)
     actions.delete(call, rules.require_command(call, application_id, GLOBAL_GUILD_ID, command_id))
 
 

@@ -20,14 +20,9 @@ from hubbub.server.play.commands.definitions import CommandScope
 from hubbub.server.play.commands.store import GLOBAL_GUILD_ID, CommandRow
 
 
-def require_own(call: Call, application_id: int) -> ApplicationRow:
-    """Return the application `application_id`; raise an error unless the caller has a token of it or is its owner."""
-    return applications.access.require_own(call, application_id)
-
-
 def require_own_installed(call: Call, application_id: int, guild_id: int) -> ApplicationRow:
-    """Return an application as `require_own` does; raise an error unless it is also installed in the guild."""
-    row = require_own(call, application_id)
+    """Return the application if the caller has one of its tokens or is its owner, and it is installed in the guild."""
+    row = applications.access.require_own_token_or_owner(call, application_id)
     require_installed_in_guild(call, row, guild_id)
     return row
 

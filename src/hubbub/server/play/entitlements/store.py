@@ -93,7 +93,8 @@ def list_page(
     """Return a page of an application's entitlements by ascending ID.
 
     With `before` and without `after`, the page ends just before the ID `before`. None for `user_id`, `guild_id` and
-    `sku_ids` means any."""
+    `sku_ids` means any. `excludes_ended` and `excludes_deleted` leave such entitlements out; `only_active` also leaves out
+    consumed ones and those that have not started."""
     conditions, parameters = ["application_id = ?"], list[Any]([application_id])
     for column, value in (("user_id", user_id), ("guild_id", guild_id)):
         if value is not None:
@@ -127,7 +128,9 @@ def list_active(tx: Tx, application_id: int, user_id: int, guild_id: int | None,
 def list_user_entitlements(
     tx: Tx, application_id: int, user_id: int, now_ms: int, *, sku_ids: Sequence[int] | None, excludes_consumed: bool
 ) -> list[EntitlementRow]:
-    """List a user's own entitlements that have started, have not ended and are not deleted, by ascending ID."""
+    """List a user's own entitlements that have started, have not ended and are not deleted, by ascending ID.
+
+    None for `sku_ids` means any SKU. `excludes_consumed` leaves consumed entitlements out."""
     rows = tx.fetch(
         EntitlementRow,
         f"SELECT {COLUMNS} FROM entitlements WHERE user_id = ? AND application_id = ? AND guild_id IS NULL"

@@ -265,6 +265,7 @@ def create_or_join_lobby(call: Call, body: wire.CreateOrJoinLobby) -> wire.Lobby
 
 
 def _find_or_create(call: Call, body: wire.CreateOrJoinLobby) -> LobbyRow:
+    """Return the lobby with the secret of the request; create one if there is none or its secret has expired."""
     application_id = call.actor.application_id
     assert application_id is not None
     row = store.find_by_secret(call.tx, application_id, body.secret)

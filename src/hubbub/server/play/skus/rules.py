@@ -18,7 +18,7 @@ def is_on_sale(row: SkuRow) -> bool:
 
 
 def is_editable(row: SkuRow) -> bool:
-    """Return whether a SKU is neither a group nor deleted."""
+    """Return whether a SKU is listed in the developer portal and counts toward the limit: neither a group nor deleted."""
     return row.type != SkuType.SUBSCRIPTION_GROUP and row.state != store.DELETED
 
 
@@ -34,7 +34,7 @@ def require_creatable(existing_skus: list[SkuRow], body: wire.CreateSku) -> None
     """Raise an error if an application may not create the SKU of `body` (spec/webhooks-and-interactions.md#7.1).
 
     `existing_skus` are all SKUs of the application, including groups and deleted ones. The number of SKUs is limited,
-    and subscriptions are offered either to users or to guilds, not both."""
+    and subscriptions are offered either to users or to guilds, not both. The platform creates the groups itself."""
     if body.type is SkuType.SUBSCRIPTION_GROUP:
         allowed_types = (int(SkuType.DURABLE), int(SkuType.CONSUMABLE), int(SkuType.SUBSCRIPTION))
         raise errors.invalid("type", *errors.choices(allowed_types))

@@ -20,7 +20,7 @@ def upload_application_attachment(call: Call, application_id: ApplicationId) -> 
     The returned URL is valid for 24 hours. The attachment is not listed anywhere."""
     if call.actor.kind == "bearer" and call.actor.application_id != application_id:
         raise errors.NOT_AUTHORIZED_ON_APPLICATION()
-    applications.access.require_own(call, application_id)
+    applications.access.require_own_token_or_owner(call, application_id)
     if not call.files:
         raise errors.invalid("file", *errors.required())
     features.require_enabled(call, Feature.UPLOADS)

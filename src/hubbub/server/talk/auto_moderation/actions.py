@@ -31,7 +31,7 @@ from hubbub.server.talk.auto_moderation.triggers.checks import PreparedRule, Rul
 REVIEW_JOB: Final = "auto_moderation.review"
 """Kind of the job that checks the quarantined members of a guild again."""
 
-ALERT_EMBED: Final = "auto_moderation_message"
+ALERT_EMBED_TYPE: Final = "auto_moderation_message"
 """Type of the embed in an alert message."""
 
 _AUDITED_FIELDS: Final = (
@@ -98,7 +98,7 @@ def create(call: Call, row: RuleRow) -> wire.AutoModerationRule:
 
 
 def update(call: Call, before: RuleRow, after: RuleRow) -> wire.AutoModerationRule:
-    """Store a changed rule, and record and publish the change. If the rules are equal, only return the rule."""
+    """Store a changed rule, and record and publish the change. If nothing changed, only return the rule."""
     rule = views.rule(after)
     if after == before:
         return rule
@@ -116,7 +116,7 @@ def update(call: Call, before: RuleRow, after: RuleRow) -> wire.AutoModerationRu
 
 
 def delete(call: Call, row: RuleRow) -> None:
-    """Delete a rule, record and publish the deletion."""
+    """Delete a rule, and record and publish the deletion."""
     store.delete(call.tx, row)
     rule = views.rule(row)
     audit.record(
@@ -171,7 +171,7 @@ def execute(call: Call, incident: Incident, matches: Sequence[RuleMatch]) -> Non
 def _record_execution(
     call: Call, incident: Incident, match: RuleMatch, action: wire.Action, alert_id: MessageId | None
 ) -> None:
-    rule, hit = match
+    rule, matched_text = match
     options: dict[str, object] = {
         "auto_moderation_rule_name": rule.name,
         "auto_moderation_rule_trigger_type": rule.trigger_type,
@@ -193,8 +193,8 @@ def _record_execution(
         rule_trigger_type=rule.trigger_type,
         user_id=incident.user_id,
         content=incident.text,
-        matched_keyword=hit.keyword,
-        matched_content=hit.content,
+        matched_keyword=matched_text.keyword,
+        matched_content=matched_text.content,
         channel_id=UNSET if incident.channel_id is None else incident.channel_id,
         message_id=UNSET if incident.message_id is None else incident.message_id,
         alert_system_message_id=UNSET if alert_id is None else alert_id,
@@ -211,12 +211,12 @@ def _record_execution(
 
 
 def _send_alert(call: Call, incident: Incident, match: RuleMatch, action: wire.Action) -> MessageId | None:
-    """Send an alert to the channel of an action and return the message ID, or None if the channel no longer exists."""
+    """Send an alert to the channel of an action and return the message ID, or None without such a channel in the guild."""
     channel = access.find_channel(call.tx, action.metadata.channel_id or 0)
     if channel is None or channel.guild_id != incident.guild_id:
         return None
     embed = Embed(
-        type=ALERT_EMBED,
+        type=ALERT_EMBED_TYPE,
         description=incident.text[:EMBED_DESCRIPTION_MAX],
         fields=[
             EmbedField(name=name, value=value[:EMBED_FIELD_VALUE_MAX], inline=False)
@@ -230,16 +230,16 @@ def _send_alert(call: Call, incident: Incident, match: RuleMatch, action: wire.A
 
 
 def _alert_fields(incident: Incident, match: RuleMatch) -> list[tuple[str, str]]:
-    rule, hit = match
+    rule, matched_text = match
     fields = [("rule_name", rule.name), ("rule_id", str(int(rule.id)))]
     if incident.channel_id is not None:
         fields.append(("channel_id", str(int(incident.channel_id))))
     if incident.message_id is not None:
         fields.append(("flagged_message_id", str(int(incident.message_id))))
-    if hit.keyword is not None:
-        fields.append(("keyword", hit.keyword))
-    if hit.content is not None:
-        fields.append(("keyword_matched_content", hit.content))
+    if matched_text.keyword is not None:
+        fields.append(("keyword", matched_text.keyword))
+    if matched_text.content is not None:
+        fields.append(("keyword_matched_content", matched_text.content))
     for action in rule.actions:
         if action.metadata.duration_seconds is not UNSET:
             fields.append(("timeout_duration", str(action.metadata.duration_seconds)))
@@ -248,7 +248,9 @@ def _alert_fields(incident: Incident, match: RuleMatch) -> list[tuple[str, str]]
 
 
 def _time_out(call: Call, incident: Incident, action: wire.Action) -> bool:
-    """Time the member out unless a longer timeout is in effect. Return False if the user is no longer a member."""
+    """Time the member out unless a longer timeout is in effect.
+
+    Return False if the user is no longer a member, and True in both other cases, in which the execution is recorded."""
     member = members.find(call.tx, incident.guild_id, incident.user_id)
     if member is None:
         return False
@@ -283,6 +285,7 @@ def _has_quarantine_action(rule: PreparedRule) -> bool:
 
 
 def _quarantine(call: Call, incident: Incident) -> bool:
+    """Set the flag of the incident, which is one of a profile rule: other rules have no quarantine action."""
     return _set_member_flag(call, incident.guild_id, incident.user_id, incident.member_flag, is_set=True)
 
 

@@ -95,7 +95,11 @@ def add_to_group(call: Call, group: ChannelRow, user: UserRow, nick: str | None)
     call.tx.emit(wire.CHANNEL_RECIPIENT_ADD, payload, UserAudience.of(*recipient_ids))
     _publish_created(call, group, user.id)
     messages.system_messages.create_system_message(
-        call, channels.joined_channels.to_ref(group), MessageType.RECIPIENT_ADD, call.user_id, mentions=(user.id,)
+        call,
+        channels.joined_channels.to_ref(group),
+        MessageType.RECIPIENT_ADD,
+        call.user_id,
+        mentioned_user_ids=(user.id,),
     )
     call.notify(RecipientAdded(channel_id=group.id, user_id=user.id))
     return True
@@ -122,7 +126,7 @@ def remove_from_group(call: Call, group: ChannelRow, user: UserRow) -> PrivateCh
             channels.joined_channels.to_ref(group),
             MessageType.RECIPIENT_REMOVE,
             call.user_id,
-            mentions=(user.id,),
+            mentioned_user_ids=(user.id,),
         )
     return view
 

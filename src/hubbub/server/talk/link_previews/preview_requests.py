@@ -17,11 +17,11 @@ from hubbub.server.core.page_reader import PageMetadata, UnreadablePageError
 from hubbub.server.talk.link_previews import page_embeds
 from hubbub.server.talk.link_previews.page_embeds import NO_OEMBED, OembedDocument
 
-PAGE_BYTES_MAX: Final = 512 * 1024
+RESPONSE_BYTES_MAX: Final = 512 * 1024
 """Maximum number of bytes that are read of a page, an image or an oEmbed document; the rest is ignored."""
-REQUEST_SECONDS: Final = 5.0
+REQUEST_TIMEOUT_SECONDS: Final = 5.0
 """Timeout of one request in seconds."""
-PREVIEW_SECONDS: Final = 20.0
+PREVIEW_TIMEOUT_SECONDS: Final = 20.0
 """Time limit in seconds for all requests of a preview."""
 
 _PAGE_TYPES: Final = ("text/html", "application/xhtml+xml")
@@ -29,9 +29,9 @@ _CHARSET_PATTERN: Final = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.
 
 
 async def fetch_preview(operation: AsyncOperation, config: Config, link: str) -> Embed | None:
-    """Return the preview of a link without its URL, or None if the link has no preview or cannot be fetched."""
+    """Return the preview of a link, whose URL is not set, or None if the link has no preview or cannot be fetched."""
     try:
-        async with asyncio.timeout(PREVIEW_SECONDS):
+        async with asyncio.timeout(PREVIEW_TIMEOUT_SECONDS):
             return await _PreviewFetch(operation, config).run(link)
     except (UnreachableError, UnreadablePageError, TimeoutError):
         return None
@@ -62,7 +62,7 @@ class _PreviewFetch:
         return page_embeds.build_page_embed(document.url, metadata, oembed, image)
 
     async def _fetch_oembed(self, url: URL, metadata: PageMetadata) -> OembedDocument:
-        """Return the oEmbed document that a page refers to; an empty one if there is none."""
+        """Return the oEmbed document that a page refers to; an empty one if there is none or it cannot be fetched or decoded."""
         oembed_url = page_embeds.resolve(url, metadata.oembed_url)
         if oembed_url is None:
             return NO_OEMBED
@@ -88,7 +88,7 @@ class _PreviewFetch:
         return page_embeds.build_media(URL(image_url), image, description)
 
     async def _fetch(self, url: str, accepted_types: str) -> FetchedDocument:
-        document = await self._operation.outbound.fetch(
+        return await self._operation.outbound.fetch(
             url,
             headers={
                 "Accept": accepted_types,
@@ -96,9 +96,8 @@ class _PreviewFetch:
                 "Accept-Encoding": "identity",
                 "User-Agent": self._config.fetch_user_agent,
             },
-            timeout_seconds=REQUEST_SECONDS,
-            response_bytes_max=PAGE_BYTES_MAX,
+            timeout_seconds=REQUEST_TIMEOUT_SECONDS,
+            response_bytes_max=RESPONSE_BYTES_MAX,
             allows_truncation=True,
             is_host_allowed=self._config.link_previews.is_host_allowed,
         )
-        return document

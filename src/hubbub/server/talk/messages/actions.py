@@ -217,7 +217,7 @@ def _publish_encoded(
 
 
 def set_pinned(call: Call, row: MessageRow, pinned_ms: int | None) -> wire.Message:
-    """Pin a message at `pinned_ms` (Unix milliseconds), or unpin it with None."""
+    """Pin a message at `pinned_ms` (Unix milliseconds), or unpin it with None; raise MessagePinned and publish the message."""
     store.set_pinned(call.tx, row.channel_id, row.id, pinned_ms)
     channel = _channel_of(call, row)
     row = row._replace(pinned_ms=pinned_ms)
@@ -226,7 +226,9 @@ def set_pinned(call: Call, row: MessageRow, pinned_ms: int | None) -> wire.Messa
 
 
 def update(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Message:
-    """Store an updated message and publish it."""
+    """Store an updated message, replace its files, raise MessageChanged, publish the message and return it.
+
+    Files of ephemeral messages are not replaced, and they raise no signal."""
     store.update(call.tx, row)
     if not row.is_ephemeral:
         jobs.replace_files(call, channel, row)
@@ -318,7 +320,7 @@ def delete(call: Call, channel_access: ChannelAccess, row: MessageRow) -> None:
     _publish_deletion(call, channel, row)
 
 
-def remove(call: Call, row: MessageRow) -> None:
+def delete_for_operator(call: Call, row: MessageRow) -> None:
     """Delete a message for an operator, whose name must not appear in the audit log of the guild."""
     channel = _channel_of(call, row)
     _delete_rows(call, channel, (row,))
@@ -386,7 +388,7 @@ def delete_by_author_since(call: Call, guild_id: int, user_id: int, since_ms: in
             return
 
 
-def delete_by_author(call: Call, user_id: int) -> bool:
+def delete_batch_by_author(call: Call, user_id: int) -> bool:
     """Delete a batch of a user's messages in all channels. Return whether the user may have more messages."""
     rows = store.list_by_author(call.tx, user_id, 0, store.BATCH_SIZE)
     rows_by_channel: dict[int, list[MessageRow]] = {}

@@ -205,7 +205,7 @@ def _delete_message(call: Call, case: CaseRow) -> None:
     if case.channel_id is not None:
         row = messages.history.find(call.tx, case.channel_id, case.target_id)
         if row is not None:
-            messages.changes.remove(call, row)
+            messages.changes.delete_for_operator(call, row)
 
 
 def _log_case_action(call: Call, action: str, case: CaseRow, *, detail: str = "", reason: str | None = None) -> None:

@@ -307,7 +307,7 @@ def iterate_words(tx: Tx, message_ids: Sequence[int]) -> Iterator[tuple[int, lis
 
 
 def _fetch_joined(tx: Tx, sql: str, *parameters: Any) -> str | None:
-    """Return many values as one text in one row, since fetching thousands of rows is slow (decisions/0003)."""
+    """Return many values as one text, or None without values; fetching thousands of rows would be slow (decisions/0003)."""
     joined_values: str | None = tx.value(sql, *parameters)
     return joined_values
 

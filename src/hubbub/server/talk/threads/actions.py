@@ -87,7 +87,7 @@ def create(call: Call, row: ChannelRow) -> ChannelRow:
     )
     call.tx.emit(
         channel_wire.THREAD_CREATE,
-        channels.thread_channels.created_thread(row, is_new=True),
+        channels.thread_channels.thread_create_payload(row, is_new=True),
         audience(call.tx, row, excluded_user_id=call.user_id),
     )
     _publish_thread_to_member(call, row, membership, is_new=True)
@@ -101,14 +101,16 @@ def create_without_member(call: Call, row: ChannelRow) -> ChannelRow:
     channels.creation.insert(call.tx, row)
     schedule_archive(call.tx, row)
     call.tx.emit(
-        channel_wire.THREAD_CREATE, channels.thread_channels.created_thread(row, is_new=True), audience(call.tx, row)
+        channel_wire.THREAD_CREATE,
+        channels.thread_channels.thread_create_payload(row, is_new=True),
+        audience(call.tx, row),
     )
     return row
 
 
 def _publish_thread_to_member(call: Call, row: ChannelRow, membership: ThreadMemberRow, *, is_new: bool) -> None:
     """Publish THREAD_CREATE to a new member of a thread, with their membership."""
-    payload = channels.thread_channels.created_thread(
+    payload = channels.thread_channels.thread_create_payload(
         row, member=channels.thread_channels.thread_member(membership), is_new=is_new
     )
     event_audience = GuildAudience(row.guild_id or 0, users=frozenset({membership.user_id}))

@@ -8,12 +8,11 @@ from hubbub.server.talk.threads import actions, store
 
 
 def on_message_created(call: Call, signal: messages.signals.MessageCreated) -> None:
-    """Count a message in a thread, unarchive the thread and add the author to its members."""
+    """Count a message in a thread, unarchive the thread, and add an author who is not a member yet."""
     channel, message = signal.channel, signal.row
     if not channel.is_thread:
         return
-    # spec/http.md#3.3: neither the starter message nor a post's first message is counted.
-    if message.type != MessageType.THREAD_STARTER_MESSAGE and message.id != channel.id:
+    if _is_counted(message, channel.id):
         channels.thread_channels.increment_message_counts(call.tx, channel.id)
     if not signal.is_new_member and not channel.archived:
         return
@@ -35,13 +34,9 @@ def on_guild_imported(call: Call, signal: guilds.creation.GuildImported) -> None
 def on_messages_deleted(call: Call, signal: messages.signals.MessagesDeleted) -> None:
     """Decrease the message count of a thread after messages were deleted."""
     if signal.channel.is_thread:
-        uncounted_count = sum(
-            row.type == MessageType.THREAD_STARTER_MESSAGE or row.id == signal.channel.id for row in signal.rows
-        )
-        if len(signal.rows) > uncounted_count:
-            channels.thread_channels.subtract_message_count(
-                call.tx, signal.channel.id, len(signal.rows) - uncounted_count
-            )
+        counted_total = sum(_is_counted(row, signal.channel.id) for row in signal.rows)
+        if counted_total:
+            channels.thread_channels.subtract_message_count(call.tx, signal.channel.id, counted_total)
 
 
 def on_channels_deleted(call: Call, signal: channels.signals.ChannelsDeleted) -> None:
@@ -58,6 +53,11 @@ def on_channels_deleted(call: Call, signal: channels.signals.ChannelsDeleted) ->
 
 
 def on_member_removed(call: Call, signal: members.signals.MemberRemoved) -> None:
-    """Remove a removed guild member from the guild's threads."""
+    """Remove a user who is no longer a guild member from the guild's threads."""
     for row in store.list_joined(call.tx, signal.guild_id, signal.user_id):
         actions.remove_member(call, row, signal.user_id)
+
+
+def _is_counted(row: messages.MessageRow, thread_id: int) -> bool:
+    """Return whether a message counts: neither the starter message nor a post's first message does (spec/http.md#3.3)."""
+    return row.type != MessageType.THREAD_STARTER_MESSAGE and row.id != thread_id

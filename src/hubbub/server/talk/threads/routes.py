@@ -197,7 +197,7 @@ def add_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> Non
     rules.require_open(channel_access)
     if _add_member(call, channel_access, user_id):
         messages.system_messages.create_system_message(
-            call, channel_access.channel, MessageType.RECIPIENT_ADD, call.user_id, mentions=(user_id,)
+            call, channel_access.channel, MessageType.RECIPIENT_ADD, call.user_id, mentioned_user_ids=(user_id,)
         )
 
 
@@ -226,7 +226,7 @@ def delete_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> 
     if not actions.remove_member(call, row, user_id):
         raise errors.UNKNOWN_MEMBER()
     messages.system_messages.create_system_message(
-        call, channel_access.channel, MessageType.RECIPIENT_REMOVE, call.user_id, mentions=(user_id,)
+        call, channel_access.channel, MessageType.RECIPIENT_REMOVE, call.user_id, mentioned_user_ids=(user_id,)
     )
 
 

@@ -150,7 +150,7 @@ class Commands:
         if len(guild_ids) != 1 or guild_ids[0] not in session.seats:
             return False
         guild_id = guild_ids[0]
-        wait_ms, is_rejected = self._member_requests.compute_wait_ms(
+        wait_ms, is_rejected = self._member_requests.record_request(
             session.user_id, guild_id, self._sessions.member_count(guild_id)
         )
         if not wait_ms:

@@ -213,7 +213,7 @@ class GatewayContext:
             if session.is_oauth2:
                 names = self._guild_reader.guild_names(tx, guilds) if Scope.GUILDS in session.actor.scopes else {}
                 guild_entries, guilds = (
-                    [{"id": GuildId(guild), "name": application_name} for guild, application_name in names.items()],
+                    [{"id": GuildId(guild), "name": guild_name} for guild, guild_name in names.items()],
                     [],
                 )
             ready_fields = _READY_DEFAULTS | build_own_fields(guild_entries)

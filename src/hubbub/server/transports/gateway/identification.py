@@ -105,7 +105,7 @@ def validate(identify: Identify, actor: Actor, shard_multiple: int = 1) -> Sessi
     )
 
 
-def require_sharding(guild_count: int, actor: Actor) -> None:
+def reject_too_many_guilds(guild_count: int, actor: Actor) -> None:
     """Raise `CloseConnection` if a bot has too many guilds for one session and must use sharding."""
     if actor.is_bot and guild_count > GUILDS_PER_SHARD_MAX:
         raise CloseConnection(CloseCode.SHARDING_REQUIRED, "Sharding required")

@@ -117,11 +117,11 @@ class MemberRequests:
         self._last_requests: ExpiringMap[tuple[int, int], int] = ExpiringMap()
         """Time of the last accepted request as Unix milliseconds, by bot ID and guild ID."""
 
-    def compute_wait_ms(self, user_id: int, guild_id: int, member_count: int) -> tuple[int, bool]:
-        """Return the milliseconds that the bot must wait before it may request all members, and whether to reject the request.
+    def record_request(self, user_id: int, guild_id: int, member_count: int) -> tuple[int, bool]:
+        """Record a request for all members; return the milliseconds that the bot must wait first, and whether to reject it.
 
-        A wait of 0 means that the request is accepted. If the limit applies, the time of the request is stored, so that the
-        next request must wait. In the mode "report" a bot that does not wait receives RATE_LIMITED, too, but its request
+        A wait of 0 means that the request is accepted. If the limit applies, the time of an accepted request is stored, so that
+        the next request must wait. In the mode "report" a bot that does not wait receives RATE_LIMITED, too, but its request
         is not rejected.
         """
         now_ms = self._clock.now_ms()

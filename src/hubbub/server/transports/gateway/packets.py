@@ -73,7 +73,7 @@ class Packet:
     def with_numeric_permissions(self) -> "Packet":
         """Return the packet for sessions of API versions 6 and 7."""
         if self._numeric_packet is None:
-            body = legacy_permissions.add_numbers(self.body)
+            body = legacy_permissions.convert_permissions(self.body)
             self._numeric_packet = Packet(self.event, body, self._compressor, self.created_at, self._count_delivered)
             self._numeric_packet.has_numeric_permissions = True
         return self._numeric_packet

@@ -23,7 +23,7 @@ from hubbub.server.core.publication_log import PublicationLog
 from hubbub.server.transports.gateway.compression import BlockCompressor
 from hubbub.server.transports.gateway.context import GatewayContext
 from hubbub.server.transports.gateway.hub import LATE_EVENT_SECONDS, GuildHub
-from hubbub.server.transports.gateway.identification import SessionParameters, require_sharding
+from hubbub.server.transports.gateway.identification import SessionParameters, reject_too_many_guilds
 from hubbub.server.transports.gateway.packets import Packet
 from hubbub.server.transports.gateway.presence import PresenceFeed
 from hubbub.server.transports.gateway.ready import own_fields
@@ -200,7 +200,7 @@ class GatewaySessions:
             )
             session.first_snapshot = opening.snapshot
             session.snapshot, session.application_name = opening.snapshot, opening.application_name
-            require_sharding(len(opening.guilds), actor)
+            reject_too_many_guilds(len(opening.guilds), actor)
             # Events of a guild after READY must reach the client even if they happen before its GUILD_CREATE.
             seats = (
                 []

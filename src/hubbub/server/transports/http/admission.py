@@ -62,7 +62,7 @@ class PendingRequest:
         del self._admission.pending[self]
         if self._is_expired:
             self._task.uncancel()
-            raise self._admission.reject("wait") from None
+            raise self._admission.record_rejection("wait") from None
 
     def expire(self) -> None:
         """Cancel the task of the request, unless its operation has started."""
@@ -100,15 +100,15 @@ class Admission:
     def require_capacity(self) -> None:
         """Raise UNAVAILABLE if too many requests are pending or the event loop is late."""
         if len(self.pending) >= self._pending_max:
-            raise self.reject("pending")
+            raise self.record_rejection("pending")
         monitor = self._loop_monitor
         if monitor is not None and monitor.is_late and monitor.sustained_lag_seconds > LAG_SECONDS_MAX:
-            raise self.reject("lag")
+            raise self.record_rejection("lag")
 
     def enter(self) -> PendingRequest:
         """Add the current task as a pending request; raise UNAVAILABLE if too many are pending."""
         if len(self.pending) >= self._pending_max:
-            raise self.reject("pending")
+            raise self.record_rejection("pending")
         task = asyncio.current_task()
         assert task is not None, "an operation runs outside of a task"
         loop = task.get_loop()
@@ -116,10 +116,10 @@ class Admission:
         self.pending[pending_request] = None
         if not self._is_watching:
             self._is_watching = True
-            loop.call_later(WATCH_SECONDS, self._watch, loop)
+            loop.call_later(WATCH_SECONDS, self._expire_overdue, loop)
         return pending_request
 
-    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _expire_overdue(self, loop: asyncio.AbstractEventLoop) -> None:
         """End the wait of requests whose deadline has passed. One timer for all requests costs less than one for each."""
         now = loop.time()
         for pending_request in self.pending:
@@ -128,9 +128,9 @@ class Admission:
             pending_request.expire()
         self._is_watching = bool(self.pending)
         if self._is_watching:
-            loop.call_later(WATCH_SECONDS, self._watch, loop)
+            loop.call_later(WATCH_SECONDS, self._expire_overdue, loop)
 
-    def reject(self, cause: str) -> ApiError:
+    def record_rejection(self, cause: str) -> ApiError:
         """Count and log a rejected request, and return the error of its response."""
         self._rejection_counters(cause).inc()
         self._rejected_count += 1

@@ -64,7 +64,7 @@ class RequestState:
 
 
 def split_path(raw_path: str) -> tuple[list[str], int]:
-    """Return the decoded path segments after /api and the version, and the version; raise INVALID_API_VERSION."""
+    """Return the decoded path segments after /api and the version, and the version; raise INVALID_API_VERSION if it is unknown."""
     segments = raw_path.split("/")[2:]
     if "%" in raw_path or not raw_path.isascii():
         segments = [decode_text(segment) for segment in segments]

@@ -39,7 +39,7 @@ class OriginPolicy:
         """Return the response that rejects a request, or None for an accepted request."""
         host = request.headers.get(hdrs.HOST, "")
         if not self.accepts_host(host):
-            return _reject(errors.FORBIDDEN(message=_HOST_MESSAGE))
+            return _rejection_response(errors.FORBIDDEN(message=_HOST_MESSAGE))
         origin = request.headers.get(hdrs.ORIGIN)
         if origin is None or request.raw_path.startswith(_PUBLIC_PREFIXES):
             return None
@@ -50,7 +50,7 @@ class OriginPolicy:
         is_bearer = request.headers.get(hdrs.AUTHORIZATION, "").startswith("Bearer ")
         if is_api and (is_bearer or request.method == hdrs.METH_OPTIONS):
             return None
-        return _reject(errors.FORBIDDEN(message=_ORIGIN_MESSAGE))
+        return _rejection_response(errors.FORBIDDEN(message=_ORIGIN_MESSAGE))
 
     def accepts_host(self, header: str) -> bool:
         """Return whether a Host header names this server.
@@ -110,7 +110,7 @@ def _parse_address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address |
         return None
 
 
-def _reject(error: ApiError) -> web.Response:
+def _rejection_response(error: ApiError) -> web.Response:
     encoded_error = responses.encode_error(error, {})
     return web.Response(
         status=encoded_error.status,

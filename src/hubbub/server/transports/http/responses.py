@@ -15,7 +15,7 @@ from hubbub.protocol import codec, errors
 from hubbub.protocol.operation import Operation
 from hubbub.server.core.denials import Denial, PermissionDenied
 from hubbub.server.core.endpoints import MethodNotAllowed
-from hubbub.server.core.legacy_permissions import STRING_PERMISSIONS_VERSION, add_numbers
+from hubbub.server.core.legacy_permissions import STRING_PERMISSIONS_VERSION, convert_permissions
 from hubbub.server.core.slices import Response
 from hubbub.server.transports.http import request_limits
 
@@ -72,7 +72,7 @@ def for_version(response: EncodedResponse, version: int) -> EncodedResponse:
     """Return a response in the form of an API version."""
     if version >= STRING_PERMISSIONS_VERSION or response.body is None or response.content_type != JSON:
         return response
-    return response._replace(body=add_numbers(response.body))
+    return response._replace(body=convert_permissions(response.body))
 
 
 def encode_error(error: errors.ApiError, headers: dict[str, str]) -> EncodedResponse:
@@ -89,7 +89,9 @@ def encode_error(error: errors.ApiError, headers: dict[str, str]) -> EncodedResp
 def respond(
     request: web.Request, encoded_response: EncodedResponse, headers: dict[str, str], *, closes_connection: bool = False
 ) -> web.StreamResponse:
-    """Return the aiohttp response. `closes_connection` closes the connection after it."""
+    """Return the aiohttp response, and add the headers of the operation to `headers`.
+
+    `closes_connection` closes the connection after the response."""
     if encoded_response.headers:
         headers.update(encoded_response.headers)
     if encoded_response.body is not None:

@@ -22,7 +22,7 @@ async def _list_owned_guilds(request: PageRequest) -> list[MyGuild]:
 
 
 async def _show(request: PageRequest, error: ApiError | None = None) -> web.Response:
-    """Show the first guild that the user owns, or the form that deletes the account."""
+    """Show the first guild that the user owns, or the form that deletes the account; `error` is shown beside its field."""
     context: dict[str, Any] = {"me": await request.current_user(), "owned": await _list_owned_guilds(request)}
     if error is None:
         return request.render("delete_account.html", **context)

@@ -1,4 +1,4 @@
-"""HTTP handler for the publication of legal documents."""
+"""Publish legal documents, with an entry in the audit log."""
 
 from hubbub.protocol import codec
 from hubbub.protocol.resources import legal_documents as wire
@@ -13,7 +13,7 @@ from hubbub.server.identity.administration.audit_entries import audit
 def publish_document(call: Call, document_kind: str, body: wire.PublishDocument) -> wire.DocumentVersion:
     """Publish a version of a document.
 
-    Earlier versions stay stored.
+    Earlier versions stay stored. Users must accept the first version, and later versions with `ask_users`.
     """
     kind = legal_documents.require_kind(document_kind)
     return publish(call, kind, body.content, should_ask_users=body.ask_users, reason=body.reason)

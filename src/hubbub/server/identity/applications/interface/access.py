@@ -9,7 +9,7 @@ from hubbub.server.identity.applications import store, testers
 from hubbub.server.identity.applications.rules import (
     is_developer_or_tester,
     reject_application_owner,
-    require_own,
+    require_own_token_or_owner,
     require_owner,
     require_viewer,
 )
@@ -21,7 +21,7 @@ __all__ = [
     "find_token_application",
     "is_developer_or_tester",
     "reject_application_owner",
-    "require_own",
+    "require_own_token_or_owner",
     "require_owner",
     "require_viewer",
 ]

@@ -40,7 +40,7 @@ class TeamMemberRow(NamedTuple):
     role: str
     """Value of `TeamRole`."""
     created_ms: int
-    """Unix milliseconds of the invitation."""
+    """Unix milliseconds of the invitation, or of the transfer for a former owner."""
 
 
 _TEAM_COLUMNS = ", ".join(TeamRow._fields)
@@ -113,14 +113,16 @@ def delete_member(tx: Tx, team_id: int, user_id: int) -> bool:
 
 
 def delete_user(tx: Tx, user_id: int) -> None:
-    """Delete the memberships of a user and the teams that the user owns, which own no applications."""
+    """Delete the memberships of a user and the teams that the user owns.
+
+    The caller has checked that these teams own no applications."""
     tx.run("DELETE FROM team_members WHERE user_id = ?", user_id)
     for row in tx.fetch(TeamRow, f"SELECT {_TEAM_COLUMNS} FROM teams WHERE owner_id = ?", user_id):
         delete(tx, row.id)
 
 
 def has_role(tx: Tx, team_id: int | None, user_id: int, role: TeamRole) -> bool:
-    """Return whether a user accepted the membership in a team with at least this role; False without a team.
+    """Return whether a user is an accepted member of a team with at least this role; False if `team_id` is None.
 
     The owner of the team is not a member."""
     row = None if team_id is None else find_member(tx, team_id, user_id)

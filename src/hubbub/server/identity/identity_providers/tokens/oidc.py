@@ -1,4 +1,4 @@
-"""OpenID Connect discovery: the discovery document and the URL of the keys of an issuer (spec/sdk.md#8.4.1)."""
+"""OpenID Connect discovery: an issuer's discovery document and the URL of its keys (spec/sdk.md#8.4.1)."""
 
 from typing import Any
 
@@ -26,22 +26,22 @@ class Discovery(msgspec.Struct, frozen=True, kw_only=True):
     token_endpoint_auth_methods_supported: list[str]
     """Methods of client authentication; only HTTP Basic if the document does not list them."""
     has_response_issuer: bool
-    """Whether every authorization response contains the issuer (RFC 9207)."""
+    """Whether every authorization response contains the issuer (`authorization_response_iss_parameter_supported`, RFC 9207)."""
 
 
 async def fetch_discovery(
-    cache: OutboundCache, issuer: str, now_ms: int, *, is_strict: bool, ignores_cached: bool = False
+    cache: OutboundCache, issuer: str, now_ms: int, *, is_strict: bool, ignores_cache: bool = False
 ) -> Discovery:
     """Return the discovery document of an issuer.
 
-    Raise OIDC_DISCOVERY_UNREACHABLE if the issuer's URL is invalid, or its discovery document is invalid or cannot be
-    fetched. Without `is_strict`, http and any host are allowed. `ignores_cached` asks the issuer even if its discovery document
-    is cached."""
+    Raise OIDC_DISCOVERY_UNREACHABLE if the issuer's URL is invalid, or if its discovery document is invalid, names another
+    issuer or no supported algorithm, or cannot be fetched. Without `is_strict`, http and any host are allowed.
+    `ignores_cache` fetches the discovery document even if it is cached."""
     if issuers.find_issuer_problem(issuer, is_strict=is_strict) is not None:
         raise errors.OIDC_DISCOVERY_UNREACHABLE()
     url = f"{issuer.rstrip('/')}/.well-known/openid-configuration"
     try:
-        discovery = await cache.get(url, _decode_discovery, now_ms, ignores_cached=ignores_cached)
+        discovery = await cache.get(url, _decode_discovery, now_ms, ignores_cache=ignores_cache)
     except (UnreachableError, ValueError):
         raise errors.OIDC_DISCOVERY_UNREACHABLE() from None
     if discovery.issuer != issuer or not set(wire.ALGORITHMS).intersection(
@@ -52,15 +52,15 @@ async def fetch_discovery(
 
 
 async def fetch_keys_url(
-    operation: AsyncOperation, issuer: str, now_ms: int, validation: IssuerValidation, *, ignores_cached: bool = False
+    operation: AsyncOperation, issuer: str, now_ms: int, validation: IssuerValidation, *, ignores_cache: bool = False
 ) -> str:
     """Return the URL of an issuer's keys.
 
     Raise OIDC_DISCOVERY_UNREACHABLE as `fetch_discovery` does, and OIDC_KEYS_UNREACHABLE if the URL of the keys is invalid.
-    `ignores_cached` asks the issuer even if its discovery document is cached."""
+    `ignores_cache` fetches the discovery document even if it is cached."""
     is_strict = validation.is_strict
     cache = validation.choose_cache(operation)
-    discovery = await fetch_discovery(cache, issuer, now_ms, is_strict=is_strict, ignores_cached=ignores_cached)
+    discovery = await fetch_discovery(cache, issuer, now_ms, is_strict=is_strict, ignores_cache=ignores_cache)
     schemes = ("https://",) if is_strict else ("https://", "http://")
     if not discovery.jwks_uri.startswith(schemes):
         raise errors.OIDC_KEYS_UNREACHABLE()
@@ -71,9 +71,9 @@ async def require_issuer(operation: AsyncOperation, issuer: str, now_ms: int, va
     """Raise an error unless the discovery document and the keys of an issuer are valid and can be fetched now.
 
     The error is OIDC_DISCOVERY_UNREACHABLE or OIDC_KEYS_UNREACHABLE."""
-    url = await fetch_keys_url(operation, issuer, now_ms, validation, ignores_cached=True)
+    url = await fetch_keys_url(operation, issuer, now_ms, validation, ignores_cache=True)
     try:
-        await validation.choose_cache(operation).get(url, jwts.decode_keys, now_ms, ignores_cached=True)
+        await validation.choose_cache(operation).get(url, jwts.decode_keys, now_ms, ignores_cache=True)
     except (UnreachableError, ValueError):
         raise errors.OIDC_KEYS_UNREACHABLE() from None
 
@@ -83,7 +83,7 @@ def _decode_discovery(encoded_document: bytes) -> Discovery:
     algorithms = document.get("id_token_signing_alg_values_supported")
     issuer, jwks_uri = document.get("issuer"), document.get("jwks_uri")
     if not isinstance(algorithms, list) or not isinstance(issuer, str) or not isinstance(jwks_uri, str):
-        raise ValueError("no discovery document")
+        raise ValueError("not a discovery document")
     return Discovery(
         issuer=issuer,
         jwks_uri=jwks_uri,

@@ -12,12 +12,12 @@ from hubbub.server.places.channels.store import (
     list_guild_channel_ids,
     subtract_message_count,
 )
-from hubbub.server.places.channels.views import created_thread, thread_member
+from hubbub.server.places.channels.views import thread_create_payload, thread_member
 
 __all__ = [
     "consume_rename_quota",
     "count_guild_threads",
-    "created_thread",
+    "thread_create_payload",
     "delete_guild_channel",
     "delete_threads",
     "increment_message_counts",

@@ -47,7 +47,7 @@ class ParsedOptions(msgspec.Struct):
     subcommand_names: list[str] = []
     """Names of the selected subcommand group and subcommand."""
     focused_option: CommandOption | None = None
-    """The option that the user is typing, in an autocomplete request; otherwise None."""
+    """The option whose value the user is typing, in an autocomplete request; otherwise None."""
 
 
 def parse_options(
@@ -76,9 +76,12 @@ def _parse_siblings(
     *,
     is_autocomplete: bool,
 ) -> list[OptionValue]:
+    """Return the valid values of one level of options; the options of a subcommand are parsed recursively.
+
+    Required options may be missing with `is_autocomplete`. Errors are added to `form`."""
     options_by_name = {option.name: option for option in definitions}
-    is_nested = bool(definitions) and definitions[0].type in _SUBCOMMAND_TYPES
-    if is_nested and len(submitted_values) != 1:
+    has_subcommands = bool(definitions) and definitions[0].type in _SUBCOMMAND_TYPES
+    if has_subcommands and len(submitted_values) != 1:
         form.add(path, *errors.bad_length(1, 1))
         return []
     seen_names: set[str] = set()
@@ -110,9 +113,10 @@ def _parse_siblings(
             )
             if parsed_value is not None:
                 parsed_values.append(parsed_value)
-    if not is_nested and not is_autocomplete:
+    if not has_subcommands and not is_autocomplete:
         for option in definitions:
             if option.required and option.name not in seen_names:
+                # A missing option has no index, so its name is in the path.
                 form.add((*path, option.name), *errors.required())
     return parsed_values
 
@@ -150,15 +154,15 @@ def _parse_value(
         )
         return parsed_value
     # spec/webhooks-and-interactions.md#2.1: a number that is still incomplete is sent as text.
-    problem = None if is_autocomplete and isinstance(value, str) else _value_error(option, value)
-    if problem is not None:
-        form.add(value_path, *problem)
+    value_error = None if is_autocomplete and isinstance(value, str) else _find_value_error(option, value)
+    if value_error is not None:
+        form.add(value_path, *value_error)
         return None
     parsed_value.value = value
     return parsed_value
 
 
-def _value_error(option: CommandOption, value: Any) -> errors.FormError | None:
+def _find_value_error(option: CommandOption, value: Any) -> errors.FormError | None:
     if option.type == CommandOptionType.BOOLEAN:
         return None if isinstance(value, bool) else errors.not_boolean()
     if option.type == CommandOptionType.STRING:

@@ -17,7 +17,7 @@ from hubbub.server.places.standing import ChannelAccess, ChannelRef, GuildAccess
 from hubbub.server.talk.auto_moderation import store
 from hubbub.server.talk.auto_moderation.store import RuleRow
 from hubbub.server.talk.auto_moderation.triggers import keyword_matcher, presets
-from hubbub.server.talk.auto_moderation.triggers.keyword_matcher import Hit, Matcher
+from hubbub.server.talk.auto_moderation.triggers.keyword_matcher import MatchedText, Matcher
 
 EXEMPT_PERMISSIONS: Final = Permissions.MANAGE_GUILD | Permissions.ADMINISTRATOR
 """Permissions that exempt a member from all rules (spec/http.md#3.10)."""
@@ -57,10 +57,10 @@ class PreparedRule(NamedTuple):
 
 
 class RuleMatch(NamedTuple):
-    """A rule that matched a text, and its match."""
+    """A rule that matched a text, and the text that it matched."""
 
     rule: PreparedRule
-    hit: Hit
+    matched_text: MatchedText
 
 
 class ProfileMatch(NamedTuple):
@@ -101,9 +101,9 @@ def match_message(
     matches = []
     mention_count = 0
     for rule in _applicable_rules(call, channel_access):
-        hit = _find_hit(call, rule, channel_access, message_id, text)
-        if hit is not None:
-            matches.append(RuleMatch(rule, hit))
+        matched_text = _find_matched_text(call, rule, channel_access, message_id, text)
+        if matched_text is not None:
+            matches.append(RuleMatch(rule, matched_text))
         if rule.metadata.mention_raid_protection_enabled is True:
             mention_count = keyword_matcher.count_mentions(text)
     return matches, mention_count
@@ -120,7 +120,11 @@ def match_title(call: Call, channel_access: ChannelAccess, title: str) -> list[R
     applicable_rules = (
         rule for rule in _applicable_rules(call, channel_access) if rule.trigger_type in _KEYWORD_TRIGGERS
     )
-    return [RuleMatch(rule, hit) for rule in applicable_rules if (hit := rule.matcher.find(title)) is not None]
+    return [
+        RuleMatch(rule, matched_text)
+        for rule in applicable_rules
+        if (matched_text := rule.matcher.find(title)) is not None
+    ]
 
 
 def match_profile(call: Call, member: members.Membership) -> list[ProfileMatch]:
@@ -136,7 +140,11 @@ def match_profile(call: Call, member: members.Membership) -> list[ProfileMatch]:
         ProfileMatch(
             flag,
             text,
-            [RuleMatch(rule, hit) for rule in applicable_rules if (hit := rule.matcher.find(text)) is not None],
+            [
+                RuleMatch(rule, matched_text)
+                for rule in applicable_rules
+                if (matched_text := rule.matcher.find(text)) is not None
+            ],
         )
         for flag, text in (
             (MemberFlags.AUTOMOD_QUARANTINED_USERNAME, _joined_names(member)),
@@ -191,23 +199,23 @@ def _channel_and_parents(call: Call, channel: ChannelRef) -> set[int]:
     return channel_ids
 
 
-def _find_hit(
+def _find_matched_text(
     call: Call, rule: PreparedRule, channel_access: ChannelAccess, message_id: MessageId, text: str
-) -> Hit | None:
+) -> MatchedText | None:
     if rule.trigger_type in _KEYWORD_TRIGGERS:
         return rule.matcher.find(text)
     if rule.trigger_type == AutoModerationTriggerType.SPAM:
-        return Hit(None, text) if _is_spam(call, channel_access, message_id, text) else None
+        return MatchedText(None, text) if _is_spam(call, channel_access, message_id, text) else None
     if rule.trigger_type == AutoModerationTriggerType.MENTION_SPAM:
         mention_count = keyword_matcher.count_mentions(text)
         if mention_count > (rule.metadata.mention_total_limit or 0):
-            return Hit(None, None)
+            return MatchedText(None, None)
         if (
             mention_count
             and rule.metadata.mention_raid_protection_enabled is True
             and _is_raid(call, channel_access, mention_count)
         ):
-            return Hit(None, None)
+            return MatchedText(None, None)
     return None
 
 

@@ -45,7 +45,7 @@ _MENTION: Final = re.compile(r"<@(&|!?)(\d{1,20})>", re.ASCII)
 _LINK: Final = re.compile(r"https?://\S|(?:^|[\s/])(?:discord\.gg|discord(?:app)?\.com/invite)/\w", re.IGNORECASE)
 
 
-class Hit(NamedTuple):
+class MatchedText(NamedTuple):
     """A match of a rule in a text."""
 
     keyword: str | None
@@ -235,14 +235,14 @@ class Matcher:
         self._patterns = list(_compile_valid_patterns(dict.fromkeys(patterns)))
         self._allow_list = KeywordList(allow_list)
 
-    def find(self, text: str) -> Hit | None:
+    def find(self, text: str) -> MatchedText | None:
         """Return the first match that the allow list does not permit, or None."""
         folded_text = fold(text)
         allowed_spans = AllowedSpans(self._allow_list, folded_text)
         keyword_match = self._keywords.find_first(folded_text, allowed_spans)
         if keyword_match is not None:
             keyword, (start, end) = keyword_match
-            return Hit(keyword.text, text[start:end])
+            return MatchedText(keyword.text, text[start:end])
         cpu_seconds = 0.0
         for pattern_text, pattern in self._patterns:
             started_at: float | None = None
@@ -250,10 +250,10 @@ class Matcher:
                 start, end = match.span()
                 # Skip empty matches: a pattern that can match nothing would match every text.
                 if start != end and end > allowed_spans.end_at(start):
-                    return Hit(pattern_text, text[start:end])
+                    return MatchedText(pattern_text, text[start:end])
                 started_at = time.thread_time() if started_at is None else started_at
                 if cpu_seconds + time.thread_time() - started_at > PATTERN_CPU_SECONDS_MAX:
-                    return Hit(pattern_text, text[start:end])
+                    return MatchedText(pattern_text, text[start:end])
             if started_at is not None:
                 cpu_seconds += time.thread_time() - started_at
         return None

@@ -140,7 +140,7 @@ def check_named_files(references: ComponentReferences, files: list[StoredAttachm
 def uploads_by_index(files: Sequence[Upload]) -> dict[int, Upload]:
     """Return the uploads by the index used in attachment metadata.
 
-    A `file` part without an index gets the first free one."""
+    A `file` part without an index gets the first unused one."""
     indexed_uploads: dict[int, Upload] = {upload.index: upload for upload in files if upload.index is not None}
     for upload in files:
         if upload.index is None:

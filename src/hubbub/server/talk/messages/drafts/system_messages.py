@@ -29,7 +29,7 @@ def create_system_message(
     author_id: int,
     *,
     content: str = "",
-    mentions: Sequence[int] = (),
+    mentioned_user_ids: Sequence[int] = (),
     mentions_everyone: bool = False,
     reference: wire.MessageReference | None = None,
     embeds: Sequence[Embed] = (),
@@ -37,10 +37,10 @@ def create_system_message(
 ) -> wire.Message:
     """Create and publish a system message; `call_info` is the voice call that it announces.
 
-    `mentions` are the IDs of the users that it mentions; `mentions_everyone` notifies all members."""
+    `mentions_everyone` notifies all members."""
     author = rules.require_author(call, channel, author_id)
-    mentioned_users = Mentions(
-        users=tuple(UserId(user_id) for user_id in mentions), includes_everyone=mentions_everyone
+    mentions = Mentions(
+        users=tuple(UserId(user_id) for user_id in mentioned_user_ids), includes_everyone=mentions_everyone
     )
     draft = Draft(content=content, embeds=list(embeds), call=call_info)
     row = rows.build_row(
@@ -49,26 +49,28 @@ def create_system_message(
         author_id,
         draft,
         message_type=int(message_type),
-        mentions=mentioned_users,
+        mentions=mentions,
         reference=None if reference is None else ResolvedReference(int(message_type), reference),
         extra=rows.build_extra(draft),
     )
-    return actions.create(call, channel, NewMessage(row, author, mentioned_users)).view
+    return actions.create(call, channel, NewMessage(row, author, mentions)).view
 
 
 def create_stage_message(
-    call: Call, channel_id: int, message_type: MessageType, user_id: int, *, topic: str, mentions_everyone: bool
+    call: Call, channel_id: int, message_type: MessageType, author_id: int, *, topic: str, mentions_everyone: bool
 ) -> None:
     """Create the system message of a stage that started, ended, or has a new topic or speaker.
 
-    `mentions_everyone` notifies all members. Do nothing if the channel does not exist."""
+    `topic` is the content of the message; `mentions_everyone` notifies all members. Do nothing if the channel does not exist."""
     channel = access.find_channel(call.tx, channel_id)
     if channel is not None:
-        create_system_message(call, channel, message_type, user_id, content=topic, mentions_everyone=mentions_everyone)
+        create_system_message(
+            call, channel, message_type, author_id, content=topic, mentions_everyone=mentions_everyone
+        )
 
 
 def on_member_added(call: Call, signal: MemberAdded) -> None:
-    """Post a join message in the guild's system channel, unless the guild suppresses it or the signal is not announced."""
+    """Post a join message in the guild's system channel, unless the guild suppresses it or `signal.is_announced` is False."""
     guild = guilds.find(call.tx, signal.guild_id) if signal.is_announced else None
     if guild is None or guild.system_channel_id is None:
         return

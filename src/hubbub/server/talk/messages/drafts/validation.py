@@ -255,8 +255,7 @@ def _new_files(
         else:
             files.append(_accept_upload(call, author, upload, request))
     files += [_accept_upload(call, author, upload, None) for _, upload in sorted(indexed_uploads.items())]
-    _require_attachment_limit(call, files)
-    return files
+    return _prepare_files(call, files)
 
 
 def _edited_files(
@@ -270,8 +269,7 @@ def _edited_files(
             *old_files_by_id.values(),
             *(_accept_upload(call, author, upload, None) for _, upload in sorted(indexed_uploads.items())),
         ]
-        _require_attachment_limit(call, files)
-        return files
+        return _prepare_files(call, files)
     files = []
     for index, request in enumerate(body.attachments or ()):
         old_file = old_files_by_id.pop(int(request.id), None)
@@ -283,16 +281,17 @@ def _edited_files(
             files.append(_accept_upload(call, author, upload, request))
         else:
             form.add(("attachments", index, "id"), *errors.attachment_not_found())
-    _require_attachment_limit(call, files)
-    return files
+    return _prepare_files(call, files)
 
 
-def _require_attachment_limit(call: Call, files: list[StoredAttachment]) -> None:
+def _prepare_files(call: Call, files: list[StoredAttachment]) -> list[StoredAttachment]:
+    """Return the files; raise MAX_ATTACHMENTS if there are too many, and create the key that signs their URLs if it is missing."""
     if len(files) > ATTACHMENTS_MAX:
         raise errors.MAX_ATTACHMENTS()
     if files:
-        # Create the key that signs file URLs if it does not exist yet, because views only read it.
+        # Views only read the key.
         cdn_urls.find_or_create_signing_key(call.tx)
+    return files
 
 
 def _build_poll(call: Call, channel_access: ChannelAccess, body: CreatePoll, form: errors.FormErrors) -> Poll:

@@ -2,9 +2,9 @@
 
 from hubbub.server.talk.messages.actions import (
     delete,
-    delete_by_author,
+    delete_batch_by_author,
+    delete_for_operator,
     extend_ephemeral,
-    remove,
     remove_file,
     set_link_previews,
     set_pinned,
@@ -17,13 +17,13 @@ from hubbub.server.talk.messages.store import reassign_author, set_reacted
 __all__ = [
     "complete_deferred",
     "delete",
-    "delete_by_author",
+    "delete_batch_by_author",
+    "delete_for_operator",
     "edit",
     "extend_ephemeral",
     "list_authored",
     "reassign_author",
     "reassign_messages",
-    "remove",
     "remove_file",
     "set_flags",
     "set_link_previews",

@@ -1,7 +1,10 @@
-"""The server's part in the MLS group of one call: it proposes members, orders commits and distributes Welcomes."""
+"""The server's part in the MLS group of one call: it proposes members, orders commits and distributes Welcomes.
+
+DAVE is the end-to-end encryption of voice, based on MLS (RFC 9420); davey is a client library for it.
+"""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from hubbub.protocol.voice import DAVE_VERSION, ExecuteTransition, PrepareEpoch, PrepareTransition
 from hubbub.server.transports.voice.dave import checks, codec, proposals
@@ -32,7 +35,7 @@ UPGRADE_SECONDS = 10.0
 FOUNDERS_MAX = 4
 """Maximum number of clients that create a group; the others are added to it.
 
-Each additional founder costs all founders a commit, and twelve of them take seconds. The number doubles after each
+Each additional founder requires another commit of all founders, and twelve of them take seconds. The number doubles after each
 restart without a commit, so that a few unresponsive clients cannot keep the others out.
 """
 
@@ -83,9 +86,9 @@ class DaveGroup:
 
     # Queries of the voice server.
 
-    def version_for(self, version: int) -> int:
+    def version_for(self, supported_version: int) -> int:
         """Return the `dave_protocol_version` of SESSION_DESCRIPTION for a new client that supports up to this version."""
-        return min(self._version, max(version, 0))
+        return min(self._version, max(supported_version, 0))
 
     def is_encrypted(self, user_id: int) -> bool:
         """Return whether this member's frames are end-to-end encrypted now."""
@@ -164,13 +167,13 @@ class DaveGroup:
                 raise RejectedMessage("not in a call with end-to-end encryption")
             match op:
                 case DaveOpcode.KEY_PACKAGE:
-                    messages = self._handle_package(participant, _require_bytes(payload), now)
+                    messages = self._handle_key_package(participant, _require_bytes(payload), now)
                 case DaveOpcode.COMMIT_WELCOME:
                     messages = self._handle_commit(participant, _require_bytes(payload), now)
                 case DaveOpcode.TRANSITION_READY:
                     messages = self._handle_ready(participant, _require_transition_id(payload))
                 case DaveOpcode.INVALID_COMMIT_WELCOME:
-                    messages = self._handle_invalid(participant, _require_transition_id(payload), now)
+                    messages = self._handle_invalid_commit(participant, _require_transition_id(payload), now)
                 case _:
                     raise RejectedMessage("opcode")
         except codec.Malformed:
@@ -199,7 +202,9 @@ class DaveGroup:
 
     # Key packages.
 
-    def _handle_package(self, participant: Participant, encoded_package: bytes, now: float) -> list[OutgoingMessage]:
+    def _handle_key_package(
+        self, participant: Participant, encoded_package: bytes, now: float
+    ) -> list[OutgoingMessage]:
         """Handle KEY_PACKAGE: the client wants to be added to the group with this key package."""
         if not participant.consume_package_allowance(now):
             raise RejectedMessage("key package: too many")
@@ -210,7 +215,7 @@ class DaveGroup:
             return self._restart_participant(participant, now)
         if participant.user_id in self._initial_group:
             self._initial_group.clear()
-        # A client that sends a key package has restarted and is no longer in the group, even if the tree has its leaf.
+        # A client that sends a key package is not in the group, even if the tree has its leaf: then it has restarted.
         participant.reset(None)
         participant.key_package = key_package
         return []
@@ -230,7 +235,7 @@ class DaveGroup:
                 keys |= {leaf.encryption_key, leaf.signature_key}
         return keys
 
-    def _handle_invalid(self, participant: Participant, transition_id: int, now: float) -> list[OutgoingMessage]:
+    def _handle_invalid_commit(self, participant: Participant, transition_id: int, now: float) -> list[OutgoingMessage]:
         """Handle INVALID_COMMIT_WELCOME: the client could not apply a commit or Welcome."""
         transition = self._transitions.get(transition_id)
         if transition is not None and transition.record_failure(participant.user_id):
@@ -266,8 +271,8 @@ class DaveGroup:
             return self._propose_founders(now)
         members = self._group_members()
         if len(self._participants) == 1 or all(participant.penalty >= _PENALTY_MAX for participant in members):
-            # No member is left that could commit, or only one participant is left in the call.
-            recipient_ids = self._with_package(self._participants.values())
+            # Only one participant is left in the call, or no member that could commit.
+            recipient_ids = self._user_ids_with_key_package()
             return [
                 *self._restart(now),
                 *(
@@ -419,6 +424,7 @@ class DaveGroup:
                 )
             )
         if tree.epoch == 1:
+            # The first commit creates the group, so its committer enters with it.
             committer.entry_transition = transition.id
         transition.recipients.update(member_ids, new_member_ids)
         transition.waiting.update(transition.recipients)
@@ -443,9 +449,9 @@ class DaveGroup:
         transition = self._transitions.get(transition_id)
         if transition is None or participant.user_id not in transition.waiting:
             return []
-        return self._mark_ready(transition, participant.user_id)
+        return self._stop_waiting_for(transition, participant.user_id)
 
-    def _mark_ready(self, transition: Transition, user_id: int) -> list[OutgoingMessage]:
+    def _stop_waiting_for(self, transition: Transition, user_id: int) -> list[OutgoingMessage]:
         """Stop waiting for a member, and execute the transition if it was the last one."""
         transition.waiting.discard(user_id)
         if transition.waiting:
@@ -475,7 +481,7 @@ class DaveGroup:
             if user_id not in transition.failed:
                 transition.recipients.discard(user_id)
             if user_id in transition.waiting:
-                messages += self._mark_ready(transition, user_id)
+                messages += self._stop_waiting_for(transition, user_id)
         return messages
 
     # Restarting the group.
@@ -484,9 +490,9 @@ class DaveGroup:
         """Return the participants who are in the group."""
         return [participant for participant in self._participants.values() if participant.leaf_index is not None]
 
-    def _with_package(self, participants: Iterable[Participant]) -> list[int]:
+    def _user_ids_with_key_package(self) -> list[int]:
         """Return the IDs of participants whose key package is not missing; the others have yet to send one."""
-        return [participant.user_id for participant in participants if participant.missing_since is None]
+        return [participant.user_id for participant in self._participants.values() if participant.missing_since is None]
 
     def _clear_group(self) -> None:
         self._tree = None
@@ -498,7 +504,7 @@ class DaveGroup:
     def _restart(self, now: float) -> list[OutgoingMessage]:
         """Discard the group and request new key packages."""
         self._clear_group()
-        recipient_ids = self._with_package(self._participants.values())
+        recipient_ids = self._user_ids_with_key_package()
         for user_id in recipient_ids:
             self._participants[user_id].reset(now)
         return (

@@ -14,7 +14,7 @@ from hubbub.server.transports.web.page_requests import PageRequest
 
 PORTAL_PATH: Final = "/developers"
 APPLICATION_PATH: Final = PORTAL_PATH + r"/{application_id:\d{1,19}}"
-"""Path of an application's pages."""
+"""Route pattern of an application's pages."""
 
 PERMISSIONS: Final = [(name, name.replace("_", " ").capitalize()) for name in PERMISSIONS_BY_NAME]
 """Permissions as (name, label), for lists of checkboxes."""
@@ -35,10 +35,10 @@ SECTIONS: Final = (
     ("/testers", "Testers"),
     ("/store", "Store"),
 )
-"""Path and title of each section of an application's pages."""
+"""Path suffix and title of each section of an application's pages."""
 
 
-PORTAL_POLICY: Final = (
+APPLICATION_PAGE_CSP: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; "
     "frame-ancestors 'none'"
 )
@@ -51,7 +51,7 @@ def section_path(request: PageRequest, section: str = "") -> str:
 
 
 async def load_application(request: PageRequest) -> Application:
-    """Return the application of the path; raise UNKNOWN_APPLICATION if the user may not see it."""
+    """Return the application whose ID is in the path; raise UNKNOWN_APPLICATION if the user may not see it."""
     try:
         return await request.call(applications.GET_APPLICATION, request.path_parameter("application_id"))
     except ApiError as error:
@@ -61,7 +61,7 @@ async def load_application(request: PageRequest) -> Application:
 
 
 async def update_application(request: PageRequest, body: Mapping[str, Any]) -> Application:
-    """Update the fields in `body` of the application of the path."""
+    """Update the fields in `body` of the application whose ID is in the path."""
     return await request.call(applications.UPDATE_APPLICATION, request.path_parameter("application_id"), body=body)
 
 
@@ -70,8 +70,8 @@ def render(request: PageRequest, template: str, application: Application, **cont
     return request.render(
         f"portal/{template}",
         application=application,
-        policy=PORTAL_POLICY,
-        **_frame_context(request, application),
+        policy=APPLICATION_PAGE_CSP,
+        **_layout_context(request, application),
         **context,
     )
 
@@ -86,7 +86,9 @@ def render_errors(
     names: Mapping[str, str] | None = None,
     **context: Any,
 ) -> web.Response:
-    """Render a form of an application with its errors. A missing second factor becomes an error of the field `code`."""
+    """Render a form of an application with its errors. A missing second factor becomes an error of the field `code`.
+
+    `fields` and `names` are those of `PageRequest.render_errors`."""
     if error.kind is errors.TWO_FACTOR_REQUIRED:
         error = errors.invalid("code", *errors.required())
     return request.render_errors(
@@ -95,8 +97,8 @@ def render_errors(
         fields=fields,
         names=names,
         application=application,
-        policy=PORTAL_POLICY,
-        **_frame_context(request, application),
+        policy=APPLICATION_PAGE_CSP,
+        **_layout_context(request, application),
         **context,
     )
 
@@ -111,8 +113,10 @@ def list_item_fields(name: str, form_field: str, count: int) -> dict[str, str]:
     return {f"{name}.{number}": form_field for number in range(count)}
 
 
-def _frame_context(request: PageRequest, application: Application) -> dict[str, Any]:
-    """Return the template context that all pages of an application share: navigation, and the user's role."""
+def _layout_context(request: PageRequest, application: Application) -> dict[str, Any]:
+    """Return the template context that all pages of an application share: navigation, and the user's role.
+
+    `role` is None for the owner."""
     user_id = request.required_actor.user_id
     team = application.team
     members = [] if team is None else team.members

@@ -1,5 +1,10 @@
-"""Portal pages for webhook events with failed deliveries, and for interactions, linked roles and activity URL mappings."""
+"""Portal pages for the endpoints of an application.
 
+They are the endpoints of webhook events, interactions, linked roles and activities. The page of webhook events shows failed
+deliveries too.
+"""
+
+from collections.abc import Sequence
 from typing import Any
 
 from aiohttp import web
@@ -58,7 +63,7 @@ async def show_events(request: PageRequest) -> web.Response:
 
 
 @page("POST", WEBHOOKS_PATH)
-async def change_events(request: PageRequest) -> web.Response:
+async def change_webhook_settings(request: PageRequest) -> web.Response:
     """Save the webhook settings. The URL is verified before it is stored."""
     form = request.form
     body: dict[str, Any] = {
@@ -85,6 +90,7 @@ async def retry_events(request: PageRequest) -> web.Response:
     """Retry one failed delivery, or all."""
     event_id = request.form.trimmed("event_id")
     application_id = request.path_parameter("application_id")
+    notice = "Delivery restarted."
     try:
         if event_id:
             await request.call(webhook_events.RETRY_FAILED_WEBHOOK_EVENT, application_id, event_id)
@@ -94,7 +100,8 @@ async def retry_events(request: PageRequest) -> web.Response:
         # The event is no longer among the failed ones: another attempt has delivered or discarded it.
         if error.kind is not errors.NOT_FOUND:
             raise
-    return request.redirect(section_path(request, "/webhooks"), notice="Delivery restarted.")
+        notice = "This event is no longer among the failed deliveries."
+    return request.redirect(section_path(request, "/webhooks"), notice=notice)
 
 
 async def _events_context(request: PageRequest, application: Application) -> dict[str, Any]:
@@ -103,7 +110,7 @@ async def _events_context(request: PageRequest, application: Application) -> dic
             webhook_events.LIST_FAILED_WEBHOOK_EVENTS, request.path_parameter("application_id"), query={"limit": ["20"]}
         )
     except ApiError as error:
-        # Members of the team with the role read-only do not see payloads.
+        # Team members with the role READ_ONLY do not see payloads.
         if error.kind is not errors.NOT_AUTHORIZED_ON_APPLICATION:
             raise
         failed_events = []
@@ -113,9 +120,9 @@ async def _events_context(request: PageRequest, application: Application) -> dic
         "failed": failed_events,
         "url": application.event_webhooks_url or "",
         "on": status == EventWebhooksStatus.ENABLED,
-        "condition": FORGED_SIGNATURE_TEXT
+        "status_text": FORGED_SIGNATURE_TEXT
         if has_accepted_forgery
-        else STATUS_TEXTS.get(EventWebhooksStatus.DISABLED if status is UNSET else status, "Off"),
+        else STATUS_TEXTS[EventWebhooksStatus.DISABLED if status is UNSET else status],
         "chosen_events": application.event_webhooks_types or [],
         "events": [(str(kind), description) for kind, description in EVENT_DESCRIPTIONS.items()],
     }
@@ -134,13 +141,13 @@ async def show_interactions(request: PageRequest) -> web.Response:
 @page("POST", INTERACTIONS_PATH)
 async def change_interactions(request: PageRequest) -> web.Response:
     """Save the endpoint URLs. The interactions endpoint is verified before it is stored."""
-    names = ("interactions_endpoint_url", "role_connections_verification_url")
+    field_names = ("interactions_endpoint_url", "role_connections_verification_url")
     try:
-        await update_application(request, {name: request.form.optional(name) for name in names})
+        await update_application(request, {name: request.form.optional(name) for name in field_names})
     except ApiError as error:
         application = await load_application(request)
         context = await _activities_context(request, application)
-        return render_errors(request, "interactions.html", error, application, fields=names, **context)
+        return render_errors(request, "interactions.html", error, application, fields=field_names, **context)
     return request.redirect(section_path(request, "/interactions"), notice="Saved.")
 
 
@@ -154,14 +161,18 @@ async def change_activities(request: PageRequest) -> web.Response:
 @page("POST", INTERACTIONS_PATH + "/url-map")
 async def change_url_map(request: PageRequest) -> web.Response:
     """Save the URL mappings of the activity: one prefix and target per line."""
-    line_parts = [line.split(maxsplit=1) for line in request.form.text("url_map").splitlines() if line.strip()]
-    url_map = [{"prefix": parts[0], "target": parts[1].strip() if len(parts) > 1 else ""} for parts in line_parts]
+    lines = enumerate(request.form.text("url_map").splitlines(), 1)
+    parts_by_line_number = {number: line.split(maxsplit=1) for number, line in lines if line.strip()}
+    url_map = [
+        {"prefix": parts[0], "target": parts[1].strip() if len(parts) > 1 else ""}
+        for parts in parts_by_line_number.values()
+    ]
     application = await load_application(request)
     try:
         await request.call(activity_proxies.UPDATE_PROXY_CONFIG, application.id, body={"url_map": url_map})
     except ApiError as error:
         context = await _activities_context(request, application)
-        numbered_error = _number_by_line(error)
+        numbered_error = _add_line_numbers(error, list(parts_by_line_number))
         return render_errors(request, "interactions.html", numbered_error, application, fields=("url_map",), **context)
     return request.redirect(section_path(request, "/interactions"), notice="Saved.")
 
@@ -175,16 +186,19 @@ async def _activities_context(request: PageRequest, application: Application) ->
     }
 
 
-def _number_by_line(error: ApiError) -> ApiError:
-    """Prefix each error with its line number, because the form has one field for all lines."""
-    errors_by_row = (error.errors or {}).get("url_map", {})
+def _add_line_numbers(error: ApiError, line_numbers: Sequence[int]) -> ApiError:
+    """Prefix the errors of each mapping with the number of its line, because the form has one field for all lines.
+
+    Errors of the whole map have no prefix."""
+    errors_by_mapping = (error.errors or {}).get("url_map", {})
     form = errors.FormErrors()
-    for index, fields in errors_by_row.items():
+    for index, fields in errors_by_mapping.items():
         if index == "_errors":
             for leaf_error in fields:
                 form.add("url_map", leaf_error["code"], leaf_error["message"])
             continue
+        prefix = f"Line {line_numbers[int(index)]}, "
         for name, leaf in fields.items():
             for leaf_error in leaf.get("_errors", ()):
-                form.add("url_map", leaf_error["code"], f"Line {int(index) + 1}, {name}: {leaf_error['message']}")
+                form.add("url_map", leaf_error["code"], f"{prefix}{name}: {leaf_error['message']}")
     return form.error() if form else error

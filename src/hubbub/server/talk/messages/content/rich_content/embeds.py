@@ -141,10 +141,9 @@ def _stripped(text: str | None | UnsetType) -> str | UnsetType:
 def _check_url(
     requested_url: str | None | UnsetType, form: errors.FormErrors, path: FieldPath, *, is_media: bool = False
 ) -> str | UnsetType:
-    """Return a URL, or UNSET if it is absent or cannot be parsed. Add an error for a malformed URL or a scheme
-    that is not allowed.
+    """Return a URL, or UNSET if it is absent or cannot be parsed.
 
-    `is_media` also allows attachment URLs."""
+    Add an error for a malformed URL or a scheme that is not allowed. `is_media` also allows attachment URLs."""
     url = _stripped(requested_url)
     if not url:
         return UNSET

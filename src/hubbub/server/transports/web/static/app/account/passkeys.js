@@ -17,7 +17,7 @@ const PATH = "/users/@me/passkeys";
 /** Return why this browser cannot use passkeys here, or null. */
 function passkeyObstacle() {
   if (!window.isSecureContext) return t("Passkeys need HTTPS.");
-  // Browsers accept no IP addresses as the domain of a passkey.
+  // Browsers accept no IP address as the domain of a passkey, so such a server cannot offer passkeys.
   if (/^[\d.]+$|:/.test(location.hostname.replaceAll(/[[\]]/g, "")))
     return t("Passkeys need a server with a host name.");
   return window.PublicKeyCredential === undefined ? t("This browser does not support passkeys.") : null;

@@ -1,18 +1,18 @@
-/** Avatars and icons of users, guilds and conversations, presence indicators, and titles and icon names of channels. */
+/** Avatars, icons, presence indicators and channel titles. */
 
 import { ChannelType } from "../network/enums.js";
 import { h } from "../ui/dom.js";
 import { t } from "../ui/translation.js";
 import { avatarPath, channelIconPath, guildIconPath } from "./cdn_paths.js";
 
-/** Return the one or two letters shown in place of a missing image. */
+/** Return the one or two characters shown in place of a missing image. */
 export function initials(name) {
   const words = name.split(/\s+/u).filter(word => /^[\p{L}\p{N}]/u.test(word));
-  const letters = words
+  const characters = words
     .slice(0, 2)
     .map(word => [...word][0])
     .join("");
-  return (letters || [...name.trim()][0] || "?").toUpperCase();
+  return (characters || [...name.trim()][0] || "?").toUpperCase();
 }
 
 /** Number of placeholder colors in the style sheet. */
@@ -39,7 +39,7 @@ export function userAvatar(user, name, status) {
 /** Return the icon of a guild, or its initials if it has none. */
 export const guildIcon = guild => avatar(guild.id, guild.name ?? "?", guildIconPath(guild), "square");
 
-/** Return the icon of a group, or the avatar of the other user. */
+/** Return the icon of a group, the avatar of the other user, or initials if the other user is unknown. */
 export function conversationIcon(channel, title, status) {
   if (channel.type === ChannelType.GROUP_DM) return avatar(channel.id, title, channelIconPath(channel), "square");
   const otherUser = channel.recipients?.[0];
@@ -50,12 +50,12 @@ const STATUS_LABELS = { online: t("online"), idle: t("idle"), dnd: t("do not dis
 
 /** Return a presence indicator. Each status has its own shape, for users who cannot distinguish the colors. */
 export function statusIndicator(status) {
-  const kind = STATUS_LABELS[status] === undefined ? "offline" : status;
+  const knownStatus = STATUS_LABELS[status] === undefined ? "offline" : status;
   return h("span", {
-    class: `status ${kind}`,
+    class: `status ${knownStatus}`,
     role: "img",
-    "aria-label": STATUS_LABELS[kind],
-    title: STATUS_LABELS[kind],
+    "aria-label": STATUS_LABELS[knownStatus],
+    title: STATUS_LABELS[knownStatus],
   });
 }
 

@@ -23,29 +23,30 @@ import {
   stepGuild,
 } from "./moves.js";
 
-/** Color that the dialog shows for a folder without a color. */
+/** Color that the dialog shows for a folder without a color, and stores as no color. */
 const DEFAULT_COLOR = "#0d6b62";
 
 /** Return the name of a folder; without one, the names of its guilds. */
 const folderName = (folder, state) =>
   folder.name || folder.guild_ids.map(id => state.guilds.get(id)?.name ?? t("Unknown guild")).join(", ");
 
-/** Store a new order of guilds and announce `text` to screen readers. */
-function save(context, folders, text) {
+/** Store a new order of guilds and announce `announcement` to screen readers. */
+function save(context, folders, announcement) {
   return runAndReport(async () => {
     await saveGuildFolders(context, folders);
-    announce(text);
+    announce(announcement);
   });
 }
 
-export function openMoveMenu(anchor, context, guildId) {
+export function openGuildMoveMenu(anchor, context, guildId) {
   const { state } = context;
   const folders = guildFolders(state);
-  const folder = folderOf(folders, guildId),
-    name = state.guilds.get(guildId)?.name ?? t("Unknown guild");
+  const folder = folderOf(folders, guildId);
+  const name = state.guilds.get(guildId)?.name ?? t("Unknown guild");
   openMenu(anchor, t("Move {name}", { name }), [
     { label: t("Move up"), icon: "up", onClick: () => moveGuild(context, guildId, -1) },
     { label: t("Move down"), icon: "down", onClick: () => moveGuild(context, guildId, 1) },
+    // Guilds outside of folders are entries without an ID.
     ...folders
       .filter(other => other.id !== null && other !== folder)
       .map(other => ({
@@ -113,30 +114,30 @@ export function openFolderMenu(anchor, context, folderId) {
 function openFolderDialog(context, folderId) {
   const folder = guildFolders(context.state).find(other => other.id === folderId);
   openDialog(t("Folder"), close => {
-    const name = formField(
+    const nameField = formField(
       t("Name"),
       h("input", { type: "text", maxlength: FOLDER_NAME_MAX, value: folder.name ?? "", dir: "auto", autofocus: true }),
     );
-    const hex = folder.color === null ? DEFAULT_COLOR : `#${folder.color.toString(16).padStart(6, "0")}`;
-    const color = formField(t("Color"), h("input", { type: "color", value: hex }));
+    const initialColor = folder.color === null ? DEFAULT_COLOR : `#${folder.color.toString(16).padStart(6, "0")}`;
+    const colorField = formField(t("Color"), h("input", { type: "color", value: initialColor }));
     const submit = async event => {
       event.preventDefault();
       const changes = {
-        name: name.input.value.trim() || null,
-        color: color.input.value === DEFAULT_COLOR ? null : Number.parseInt(color.input.value.slice(1), 16),
+        name: nameField.input.value.trim() || null,
+        color: colorField.input.value === DEFAULT_COLOR ? null : Number.parseInt(colorField.input.value.slice(1), 16),
       };
       try {
         await saveGuildFolders(context, changeFolder(guildFolders(context.state), folderId, changes));
         close();
       } catch (error) {
-        name.setError(error.userText);
+        nameField.setError(error.userText);
       }
     };
     return h(
       "form",
       { class: "stack", onsubmit: submit },
-      name.node,
-      color.node,
+      nameField.node,
+      colorField.node,
       h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, t("Save"))),
     );
   });
@@ -149,12 +150,12 @@ export function makeGuildsMovable(list, context) {
   const clearDropIndicators = () => {
     for (const item of list.querySelectorAll("[data-drop]")) delete item.dataset.drop;
   };
-  const placeAt = (event, item) => {
+  const dropPlace = (event, item) => {
     const box = item.getBoundingClientRect();
-    const share = (event.clientY - box.top) / box.height;
+    const verticalFraction = (event.clientY - box.top) / box.height;
     const canDropInside = !draggedKey.startsWith("folder-");
-    if (canDropInside && share > 0.3 && share < 0.7) return "inside";
-    return share < 0.5 ? "before" : "after";
+    if (canDropInside && verticalFraction > 0.3 && verticalFraction < 0.7) return "inside";
+    return verticalFraction < 0.5 ? "before" : "after";
   };
   list.addEventListener("dragstart", event => {
     const item = itemOf(event);
@@ -169,13 +170,13 @@ export function makeGuildsMovable(list, context) {
     clearDropIndicators();
     if (draggedKey === null || item === null || item.dataset.move === draggedKey) return;
     event.preventDefault();
-    item.dataset.drop = placeAt(event, item);
+    item.dataset.drop = dropPlace(event, item);
   });
   list.addEventListener("drop", event => {
     const item = itemOf(event);
     if (draggedKey === null || item === null) return;
     event.preventDefault();
-    const place = placeAt(event, item);
+    const place = dropPlace(event, item);
     save(
       context,
       dropEntry(guildFolders(context.state), draggedKey, item.dataset.move, place),

@@ -77,7 +77,7 @@ export function openGuildMenu(anchor, context, guildId) {
 }
 
 async function openMoves(anchor, context, guildId) {
-  (await loadModule(() => import("./folders.js")))?.openMoveMenu(anchor, context, guildId);
+  (await loadModule(() => import("./folders.js")))?.openGuildMoveMenu(anchor, context, guildId);
 }
 
 async function openSettings(context, guildId) {

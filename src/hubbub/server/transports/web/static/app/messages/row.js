@@ -62,8 +62,8 @@ export function messageRowVersion(message, { state, guildId }, details) {
 function roleColor(userId, { state, guildId }) {
   const roles = state.member(guildId, userId)?.roles ?? [];
   const coloredRoles = (state.guilds.get(guildId)?.roles ?? []).filter(role => role.color && roles.includes(role.id));
-  const top = coloredRoles.sort((a, b) => b.position - a.position)[0];
-  return top ? `#${top.color.toString(16).padStart(6, "0")}` : null;
+  const topRole = coloredRoles.sort((a, b) => b.position - a.position)[0];
+  return topRole ? `#${topRole.color.toString(16).padStart(6, "0")}` : null;
 }
 
 /** Return the row of a user message or system message, or of the message that a thread was started from. */

@@ -9,7 +9,7 @@ import { announce } from "../ui/live_region.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { t, tn } from "../ui/translation.js";
 
-/** Age up to which messages can be deleted in one request, minus an hour for the difference of clocks. */
+/** Maximum age of messages that are deleted in one request: 14 days, minus an hour in case the clocks differ. */
 const BULK_DELETE_AGE_MAX_MS = 14 * 86_400_000 - 3_600_000;
 
 /** The selected messages of a timeline, and the bar with the actions. */
@@ -17,7 +17,7 @@ export class MessageSelection {
   isActive = false;
   /** @type {Set<string>} */
   #ids = new Set();
-  /** ID of the message where a range starts, or null. */
+  /** ID of the message that was toggled last, where a range starts; null while nothing is selected. */
   #rangeStartId = null;
   #context;
   #timeline;
@@ -33,13 +33,13 @@ export class MessageSelection {
     });
   }
 
-  /** Select messages by clicks and keys in the list of the timeline. */
+  /** Listen for clicks and keys in the list that select messages. */
   attach(list) {
     list.addEventListener("click", event => this.#onClick(event), true);
     list.addEventListener("keydown", event => this.#onKeydown(event), true);
   }
 
-  /** Return whether the user may delete a message. */
+  /** Return whether a message can be selected: whether the user may delete it. */
   canSelect(message) {
     if (message === undefined || message.flags & MessageFlags.EPHEMERAL) return false;
     const isMine = message.author.id === this.#context.me.id && !message.webhook_id;
@@ -65,7 +65,7 @@ export class MessageSelection {
     this.#timeline.dispatchEvent(new CustomEvent("focus-composer", { bubbles: true }));
   }
 
-  /** Show the check boxes of the rows and the bar. */
+  /** Update the check boxes and the bar to the selection, after deselecting messages that are no longer loaded. */
   draw() {
     const { list, log } = this.#timeline;
     if (!this.isActive && !list.classList.contains("selecting")) return;
@@ -74,16 +74,21 @@ export class MessageSelection {
     for (const row of list.querySelectorAll(".message[data-message-id]")) {
       const id = row.dataset.messageId;
       row.classList.toggle("selected", this.#ids.has(id));
-      let box = row.querySelector(":scope > .select-box");
+      let checkbox = row.querySelector(":scope > .select-box");
       if (!this.isActive || !this.canSelect(log.find(id))) {
-        box?.remove();
+        checkbox?.remove();
         continue;
       }
-      if (box === null) {
-        box = h("input", { type: "checkbox", class: "select-box", tabindex: "-1", "aria-label": t("Select message") });
-        row.append(box);
+      if (checkbox === null) {
+        checkbox = h("input", {
+          type: "checkbox",
+          class: "select-box",
+          tabindex: "-1",
+          "aria-label": t("Select message"),
+        });
+        row.append(checkbox);
       }
-      box.checked = this.#ids.has(id);
+      checkbox.checked = this.#ids.has(id);
     }
     this.bar.hidden = !this.isActive;
     if (!this.isActive) return;
@@ -97,7 +102,12 @@ export class MessageSelection {
       h("button", { type: "button", class: "button quiet small", onclick: () => this.stop() }, t("Cancel")),
       h(
         "button",
-        { type: "button", class: "button danger small", disabled: count === 0, onclick: () => this.#delete() },
+        {
+          type: "button",
+          class: "button danger small",
+          disabled: count === 0,
+          onclick: () => this.#confirmAndDelete(),
+        },
         t("Delete"),
       ),
     );
@@ -109,23 +119,33 @@ export class MessageSelection {
     announce(this.bar.querySelector("p")?.textContent ?? "");
   }
 
-  /** Select or deselect a message; with `isRange`, select all messages between it and the message that was selected last. */
+  /**
+   * Select or deselect a message; with `isRange`, select the messages from the last toggled one to this one.
+   *
+   * If the last toggled message is no longer loaded, only this message changes. Messages beyond the maximum are not selected.
+   */
   #toggle(message, isRange) {
     const { messages } = this.#timeline.log;
-    if (isRange && this.#rangeStartId !== null) {
-      const ends = [this.#rangeStartId, message.id]
-        .map(id => messages.findIndex(other => other.id === id))
-        .sort((a, b) => a - b);
-      for (const rangeMessage of messages.slice(Math.max(0, ends[0]), ends[1] + 1))
-        if (this.canSelect(rangeMessage) && this.#ids.size < BULK_DELETE_MAX) this.#ids.add(rangeMessage.id);
-    } else if (this.#ids.has(message.id)) this.#ids.delete(message.id);
-    else if (this.#ids.size < BULK_DELETE_MAX) this.#ids.add(message.id);
-    else
+    const startIndex = isRange ? messages.findIndex(other => other.id === this.#rangeStartId) : -1;
+    if (startIndex === -1 && this.#ids.has(message.id)) this.#ids.delete(message.id);
+    else {
+      const endIndex = messages.findIndex(other => other.id === message.id);
+      const [first, last] = startIndex === -1 ? [endIndex, endIndex] : [startIndex, endIndex].sort((a, b) => a - b);
+      this.#select(messages.slice(first, last + 1).filter(other => this.canSelect(other)));
+    }
+    this.#rangeStartId = message.id;
+    this.#update();
+  }
+
+  /** Select messages up to the maximum, and show a notice if there are more. */
+  #select(messages) {
+    const newIds = messages.map(message => message.id).filter(id => !this.#ids.has(id));
+    const remainingCount = BULK_DELETE_MAX - this.#ids.size;
+    for (const id of newIds.slice(0, remainingCount)) this.#ids.add(id);
+    if (newIds.length > remainingCount)
       showNotice(
         tn("You can select up to {count} message.", "You can select up to {count} messages.", BULK_DELETE_MAX),
       );
-    this.#rangeStartId = message.id;
-    this.#update();
   }
 
   #messageOf(event) {
@@ -141,7 +161,7 @@ export class MessageSelection {
     event.preventDefault();
     event.stopPropagation();
     getSelection()?.removeAllRanges();
-    // A check box ignores the click that changed it, so it is drawn after the event.
+    // The browser restores a check box after a canceled click, so the selection changes after the event.
     setTimeout(() => (this.isActive ? this.#toggle(message, event.shiftKey) : this.start(message)));
   }
 
@@ -154,18 +174,18 @@ export class MessageSelection {
     else if (this.canSelect(message)) this.#toggle(message, event.shiftKey);
   }
 
-  async #delete() {
+  async #confirmAndDelete() {
     const ids = [...this.#ids];
     const title = tn("Delete this message?", "Delete {count} messages?", ids.length);
     if (!(await confirmAction(title, t("This cannot be undone."), t("Delete")))) return;
-    const isDone = await runAndReport(() => this.#deleteAll(ids));
+    const isDone = await runAndReport(() => this.#deleteMessages(ids));
     if (!isDone) return;
     showNotice(tn("The message was deleted.", "{count} messages were deleted.", ids.length), "done");
     this.stop();
   }
 
   /** Delete messages: recent ones in one request if the user can manage the messages of a guild, all others one by one. */
-  async #deleteAll(ids) {
+  async #deleteMessages(ids) {
     const { api, state, channelId, guildId } = this.#context;
     const path = `/channels/${channelId}/messages`;
     const canDeleteInBulk = guildId !== null && state.can(channelId, Permissions.MANAGE_MESSAGES);

@@ -92,6 +92,7 @@ class Timeline extends LayoutPart {
     window.removeEventListener("focus", this.onFocus);
   }
 
+  /** Update the rows; if a new session has discarded the messages, load the newest ones first. */
   draw() {
     const { state } = this.context;
     if (!this.log.isLoaded) {

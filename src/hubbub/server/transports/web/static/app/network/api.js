@@ -60,8 +60,8 @@ export class Api {
    * @param {string} method
    * @param {string} path below /api/v10
    * @param {{json?: any, query?: Record<string, any>, files?: File[], form?: Record<string, string | File>, reason?: string,
-   *   signal?: AbortSignal, progress?: (share: number) => void, keepalive?: boolean, isText?: boolean}} [options] `files` are sent
-   *   as files[0..] beside `json`, in the order of its `attachments`; `form` is sent as form fields instead of `json`; with
+   *   signal?: AbortSignal, progress?: (fraction: number) => void, keepalive?: boolean, isText?: boolean}} [options] `files` are
+   *   sent as files[0..] beside `json`, in the order of its `attachments`; `form` is sent as form fields instead of `json`; with
    *   `isText` the response is a text
    * @returns {Promise<any>}
    */

@@ -23,7 +23,8 @@ export function registerServiceWorker() {
 }
 
 async function register() {
-  // Pages that are not served over HTTPS have no service workers, and private windows of some browsers reject them.
+  // Pages that are not served over HTTPS have no service workers, and private windows of some browsers reject them; the client
+  // then works without push.
   if (!("serviceWorker" in navigator)) return null;
   try {
     const url = policy?.createScriptURL(WORKER_PATH) ?? WORKER_PATH;

@@ -62,7 +62,7 @@ async function showNotification(context, channel, message) {
   try {
     notification = new Notification(title, options);
   } catch {
-    // Browsers on phones show notifications of service workers only.
+    // Browsers on phones show notifications of service workers only, so this message has none.
     return;
   }
   notification.addEventListener("click", () => {

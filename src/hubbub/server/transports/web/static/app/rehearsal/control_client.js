@@ -57,14 +57,15 @@ export class TrafficStream {
   constructor(filter, onEntries, onState) {
     this.#onEntries = onEntries;
     this.#onState = onState;
-    this.#run(filter);
+    this.#receiveUntilClosed(filter);
   }
 
   close() {
     this.#controller.abort();
   }
 
-  async #run(filter) {
+  /** Receive entries and reconnect until the stream is closed; reload the page if its link has expired. */
+  async #receiveUntilClosed(filter) {
     const { signal } = this.#controller;
     while (!signal.aborted) {
       try {

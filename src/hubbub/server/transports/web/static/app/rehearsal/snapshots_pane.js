@@ -17,13 +17,19 @@ export class SnapshotsPane {
       h(
         "div",
         { class: "row" },
-        controlButton("Take snapshot", () => this.#run("POST", "/snapshots"), { kind: "", message: "Snapshot taken." }),
-        controlButton("Fork the current state", () => this.#run("POST", "/forks", {}), { message: "Fork started." }),
+        controlButton("Take snapshot", () => this.#callAndRefresh("POST", "/snapshots"), {
+          kind: "",
+          message: "Snapshot taken.",
+        }),
+        controlButton("Fork the current state", () => this.#callAndRefresh("POST", "/forks", {}), {
+          message: "Fork started.",
+        }),
       ),
       this.#tree,
     );
   }
 
+  /** Load the snapshots and forks and show them. */
   async show() {
     const [snapshots, forks] = await Promise.all([callControl("GET", "/snapshots"), callControl("GET", "/forks")]);
     setChildren(
@@ -41,13 +47,13 @@ export class SnapshotsPane {
 
   #children(parentId, snapshots, forks) {
     const knownIds = new Set(snapshots.map(snapshot => snapshot.id));
-    // The parent of a snapshot may be deleted.
-    const isChild = id => (id !== null && knownIds.has(id) ? id : null) === parentId;
+    // A snapshot or fork whose parent was deleted is shown below the start.
+    const isThisParent = id => (id !== null && knownIds.has(id) ? id : null) === parentId;
     const listItems = [
       ...snapshots
-        .filter(snapshot => isChild(snapshot.parent_id))
+        .filter(snapshot => isThisParent(snapshot.parent_id))
         .map(snapshot => h("li", null, this.#snapshot(snapshot), this.#children(snapshot.id, snapshots, forks))),
-      ...forks.filter(fork => isChild(fork.snapshot_id)).map(fork => h("li", null, this.#fork(fork))),
+      ...forks.filter(fork => isThisParent(fork.snapshot_id)).map(fork => h("li", null, this.#fork(fork))),
     ];
     return listItems.length === 0 ? null : h("ul", null, listItems);
   }
@@ -64,15 +70,15 @@ export class SnapshotsPane {
         `${snapshot.at.slice(0, 19).replace("T", " ")}, ${Math.ceil(snapshot.bytes / 1024)} KB`,
       ),
       snapshot.current && h("span", { class: "tag" }, "current"),
-      controlButton("Restore", () => this.#run("POST", `/snapshots/${snapshot.id}/restore`), {
+      controlButton("Restore", () => this.#callAndRefresh("POST", `/snapshots/${snapshot.id}/restore`), {
         message: `${name} was restored.`,
         "aria-label": `Restore ${name}`,
       }),
-      controlButton("Fork", () => this.#run("POST", "/forks", { snapshot_id: snapshot.id }), {
+      controlButton("Fork", () => this.#callAndRefresh("POST", "/forks", { snapshot_id: snapshot.id }), {
         message: "Fork started.",
         "aria-label": `Fork ${name}`,
       }),
-      controlButton("Delete", () => this.#run("DELETE", `/snapshots/${snapshot.id}`), {
+      controlButton("Delete", () => this.#callAndRefresh("DELETE", `/snapshots/${snapshot.id}`), {
         "aria-label": `Delete ${name}`,
       }),
     );
@@ -86,17 +92,20 @@ export class SnapshotsPane {
       h("strong", null, name),
       h("a", { href: fork.web, target: "_blank", rel: "noopener" }, fork.web),
       controlButton("Open console", () => openConsole(fork), { "aria-label": `Open console of ${name}` }),
-      controlButton("Stop", () => this.#run("DELETE", `/forks/${fork.fork_id}`), { "aria-label": `Stop ${name}` }),
+      controlButton("Stop", () => this.#callAndRefresh("DELETE", `/forks/${fork.fork_id}`), {
+        "aria-label": `Stop ${name}`,
+      }),
     );
   }
 
-  async #run(method, path, body) {
+  async #callAndRefresh(method, path, body) {
     await callControl(method, path, body);
     await this.show();
   }
 }
 
 async function openConsole(fork) {
+  // Opened before the request, because browsers block windows that are opened later.
   const target = window.open("about:blank", `hubbub-console-${fork.fork_id}`);
   const { url } = await callControl("POST", `/forks/${fork.fork_id}/console-links`);
   if (target !== null) target.location.href = url;

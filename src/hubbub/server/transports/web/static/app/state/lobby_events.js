@@ -1,4 +1,4 @@
-/** Handlers of gateway events about lobbies of games and their calls: `(state, payload)` (spec/voice.md#1, decisions/0161). */
+/** Handlers `(state, payload)` of gateway events about the lobbies of games and their calls (spec/voice.md#1, decisions/0161). */
 
 /** @type {Record<string, (state: any, payload: any) => void>} */
 export const LOBBY_HANDLERS = {
@@ -12,11 +12,12 @@ export const LOBBY_HANDLERS = {
   },
 
   LOBBY_MEMBER_ADD(state, { member }) {
+    // The state has no members of lobbies; only their users are needed for names.
     state.storeUser(member.user);
   },
 
   LOBBY_VOICE_STATE_UPDATE(state, payload) {
-    // A rejected join of a lobby that the user is not in has a response too.
+    // The server also sends this event if it rejects a request to join a call; without the lobby there is nothing to update.
     const voiceStates = state.lobbies.has(payload.lobby_id) ? state.voiceStates.get(payload.lobby_id) : undefined;
     if (voiceStates === undefined) return;
     if (payload.channel_id === null) voiceStates.delete(payload.user_id);

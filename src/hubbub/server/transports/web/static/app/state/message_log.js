@@ -70,7 +70,7 @@ export class MessageLog {
     }
   }
 
-  /** Add a new message. Return false if it is outside the window. */
+  /** Add a new message, and remove the pending message with its nonce. Return false if it is outside the window. */
   add(message) {
     this.pending = this.pending.filter(
       pendingMessage => pendingMessage.nonce !== message.nonce || pendingMessage.state === "failed" || !message.nonce,
@@ -103,7 +103,7 @@ export class MessageLog {
     return index >= 0;
   }
 
-  /** Return the messages that arrived during a request, if the page reaches the newest message. */
+  /** Return and clear the messages that arrived during a request; return none if the page does not reach the newest message. */
   #takeArrived(isNewestPage) {
     const arrivedMessages = this.arrivedMessages ?? [];
     this.arrivedMessages = null;

@@ -32,7 +32,7 @@ export class State extends EventTarget {
     this.logs = new Map();
   }
 
-  /** Reset the state. READY fills it again. */
+  /** Reset the state, which READY fills again. The user, their settings and the names of former guilds stay. */
   clear() {
     /** @type {any} */
     this.me = this.me ?? null;

@@ -66,7 +66,7 @@ export class Call extends EventTarget {
     this.playback = new Playback(devices);
     this.#gateway = new VoiceGateway(ticket);
     this.#listen();
-    // A worker in Firefox stops if it receives media while it loads.
+    // A worker in Firefox stops if it receives media while it loads, so the call starts after it has loaded.
     this.encryption.addEventListener("loaded", () => this.#gateway.connect(), { once: true });
     this.sendAudio();
   }

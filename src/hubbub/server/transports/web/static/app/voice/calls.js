@@ -158,7 +158,7 @@ export class Calls extends EventTarget {
       return;
     }
     this.video = { track, type };
-    // The browser has its own button to stop sharing.
+    // The browser has its own button to stop sharing, which ends the track.
     track.addEventListener("ended", () => this.video.track === track && this.toggleVideo(type));
   }
 

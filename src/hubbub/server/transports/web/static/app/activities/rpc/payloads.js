@@ -17,7 +17,7 @@ export function user(source, premiumType = 0) {
   };
 }
 
-/** Return the payloads of the participants, each once, with their nickname in the guild. */
+/** Return the payloads of the participants, each once, with their nickname in the guild; omit users who cannot be loaded. */
 export async function participants({ context, instance }) {
   const { state, guildId } = context;
   const payloads = [];
@@ -43,12 +43,12 @@ export function relationship({ state }, source) {
   };
 }
 
-/** Return a copy without null values, which the SDK rejects. */
-function withoutNulls(activity) {
-  return Object.fromEntries(Object.entries(activity).filter(([, value]) => value !== null));
+/** Return a copy without null values, which the SDK rejects in activities and entitlements. */
+function withoutNulls(source) {
+  return Object.fromEntries(Object.entries(source).filter(([, value]) => value !== null));
 }
 
-/** Return the payload of a user's voice state. The volume, the mute and the pan of the listener have fixed values. */
+/** Return the payload of a user's voice state. The volume, mute and pan that the listener chose are unknown: fixed values. */
 export function voiceState({ state, guildId }, source) {
   const account = state.user(source.user_id) ?? source.member?.user ?? { id: source.user_id };
   const { mute = false, deaf = false, self_mute = false, self_deaf = false, suppress = false } = source;
@@ -93,10 +93,10 @@ export function member({ state }, guildId) {
 }
 
 /** Return the color of a member's highest colored role, as `#rrggbb`, or null. */
-function roleColor(guild, member) {
-  const coloredRoles = (guild?.roles ?? []).filter(role => member?.roles.includes(role.id) && role.color);
-  const top = coloredRoles.sort((a, b) => b.position - a.position)[0];
-  return top ? `#${top.color.toString(16).padStart(6, "0")}` : null;
+function roleColor(guild, guildMember) {
+  const coloredRoles = (guild?.roles ?? []).filter(role => guildMember?.roles.includes(role.id) && role.color);
+  const topRole = coloredRoles.sort((a, b) => b.position - a.position)[0];
+  return topRole ? `#${topRole.color.toString(16).padStart(6, "0")}` : null;
 }
 
 /** Return the payload of a SKU, with the price as an object. */
@@ -113,7 +113,7 @@ export function sku(source) {
   };
 }
 
-/** Return the payload of an entitlement, without null values. */
+/** Return the payload of an entitlement, without null values, and with `gift_code_flags`, which the SDK requires. */
 export function entitlement(source) {
   return { gift_code_flags: 0, ...withoutNulls(source) };
 }

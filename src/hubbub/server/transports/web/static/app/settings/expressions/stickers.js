@@ -58,7 +58,7 @@ function build(view) {
 }
 
 function stickerImage(sticker) {
-  // Browsers cannot show Lottie files as images.
+  // Browsers cannot show Lottie files as images, so an icon is shown.
   if (sticker.format_type === StickerFormatType.LOTTIE)
     return h("span", { class: "expression-image" }, icon("sticker"));
   return h("img", { class: "expression-image sticker", src: stickerPath(sticker), alt: "", loading: "lazy" });
