@@ -59,7 +59,7 @@ def decrypt_packet(mode: str, key: bytes, packet: bytes, header_length: int = 12
 
 def dropped_packet_count(world: World, reason: str) -> float:
     """Return the value of the metric for packets dropped for this reason."""
-    return float(world.app.metrics.voice_packets(reason)._value.get())
+    return float(world.app.metrics.voice_packets(reason).value)
 
 
 async def wait_close_code(socket: Any) -> int:
