@@ -168,7 +168,7 @@ async def test_a_deletion_publishes_the_removal_of_what_the_user_wrote(world: Wo
     ben = await create_user_with_password(world, "ben")
     guild = await world.guild(None, ben)
     await guild.allow_permissions(ben, Permissions.ALL)
-    poll = {"question": {"text": "Where?"}, "answers": [{"poll_media": {"text": "Park"}}]}
+    poll = {"question": {"text": "Where?"}, "answers": [{"poll_media": {"text": "Park"}}], "duration": 100}
     question = await guild.send_message(guild.owner, "", poll=poll)
     path = f"/channels/{guild.general}/messages/{question['id']}"
     (await ben.put(f"{path}/reactions/👍/@me")).ok()

@@ -72,7 +72,7 @@ def delete_application(call: Call, arguments: argparse.Namespace) -> list[str]:
         row,
         reason=arguments.reason,
         grace_days=require_grace_days(arguments),
-        deletes_messages=arguments.delete_messages,
+        includes_messages=arguments.delete_messages,
     )
     return [
         f"{row.name} is disabled and is deleted at {codec.timestamp(deletion.due_ms)}.",

@@ -49,11 +49,11 @@ def schedule_deletion(
     *,
     reason: str,
     grace_days: int = wire.GRACE_DAYS_DEFAULT,
-    deletes_messages: bool = False,
+    includes_messages: bool = False,
 ) -> ApplicationDeletionRow:
     """Disable an application and schedule its deletion. An application that is already being deleted keeps its date.
 
-    With `deletes_messages` everything that the bot wrote is deleted, too."""
+    With `includes_messages` everything that the bot wrote is deleted, too."""
     scheduled_deletion = store.find(call.tx, row.id)
     if scheduled_deletion is not None:
         return scheduled_deletion
@@ -67,11 +67,11 @@ def schedule_deletion(
         created_ms=call.now_ms,
         due_ms=call.now_ms + grace_days * DAY_MS,
         has_disabled=int(not row.disabled),
-        deletes_messages=int(deletes_messages),
+        deletes_messages=int(includes_messages),
     )
     store.insert(call.tx, deletion)
     call.tx.enqueue(DELETE_APPLICATION_JOB, int(row.id), due_ms=deletion.due_ms, key=_job_key(row.id))
-    detail = f"on {audit.format_time(deletion.due_ms)}" + (" with its messages" if deletes_messages else "")
+    detail = f"on {audit.format_time(deletion.due_ms)}" + (" with its messages" if includes_messages else "")
     _log_action(call, "application.delete", row, detail=detail, reason=reason)
     return deletion
 

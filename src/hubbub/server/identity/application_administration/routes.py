@@ -68,7 +68,7 @@ def administratively_delete_application(
         _require_application(call, application_id),
         reason=body.reason,
         grace_days=body.grace_days,
-        deletes_messages=body.delete_messages,
+        includes_messages=body.delete_messages,
     )
     return views.application(call, _require_application(call, application_id))
 

@@ -98,6 +98,6 @@ def export_user(call: Call, user_id: UserId, body: wire.AdministrativeAction) ->
 def list_exported_messages(call: Call, user_id: UserId, query: ListHarvestedMessages) -> list[HarvestedMessage]:
     """List the messages of an account for a data export.
 
-    The list is in ascending order of IDs. A page shorter than `limit` is the last one.
+    The list is in ascending order of IDs. A page with fewer messages than requested is the last one.
     """
     return accounts.list_messages(call, rules.require_user(call, user_id), query)

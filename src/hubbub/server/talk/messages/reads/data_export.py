@@ -16,8 +16,8 @@ from hubbub.server.talk.messages.content import json_columns
 def list_harvested_messages(call: Call, query: wire.ListHarvestedMessages) -> list[wire.HarvestedMessage]:
     """List the current user's messages for a data export.
 
-    The list contains the caller's messages from all channels, in ascending order of IDs. A page shorter than
-    `limit` is the last one.
+    The list contains the caller's messages from all channels, in ascending order of IDs. A page with fewer
+    messages than requested is the last one.
     """
     return list_user_messages(call, UserId(call.user_id), query)
 
