@@ -133,7 +133,7 @@ def _imports_message_store(path: Path) -> bool:
     return any(
         isinstance(node, ast.ImportFrom)
         and node.module == package
-        and name in {imported.name for imported in node.names}
+        and name in {imported.asname or imported.name for imported in node.names}
         for node in ast.walk(parse_file(path))
     )
 

@@ -17,7 +17,8 @@ VERSION = hubbub.__version__
 PACKAGE = ROOT / "packages" / "rehearsal-js"
 FRAGMENT_KINDS = ("added", "changed", "fixed", "removed", "security")
 
-_VERSION_IN_PROSE = re.compile(r"\b[Hh]ubbub(?: |==|@v|:)(\d+\.\d+\.\d+)\b|\bv(\d+\.\d+\.\d+)\b")
+_VERSION_IN_PROSE = re.compile(r"\b[Hh]ubbub(?: |==|@v|:)(\d+\.\d+\.\d+)\b|(?<!:)\bv(\d+\.\d+\.\d+)\b")
+"""A version of Hubbub. A version after a colon is the tag of another image."""
 
 
 def changelog_sections() -> list[tuple[str, str]]:

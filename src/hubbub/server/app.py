@@ -419,8 +419,9 @@ class App:
         if self._runner is not None and self._http_server is not None:
             for site in list(self._runner.sites):
                 await site.stop()
-            if self.config.gateway.drain_ms:
-                # The request of a connection that was just accepted has not arrived yet, and is not counted as running.
+            if self.config.gateway.drain_ms and self.config.nats_url is not None:
+                # A load balancer continues with other processes. The request of a connection that was just accepted has not
+                # arrived yet, and is not counted as running.
                 await asyncio.sleep(FIRST_REQUEST_SECONDS)
             if self._activities is not None:
                 await self._activities.drain()

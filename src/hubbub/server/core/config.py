@@ -24,6 +24,7 @@ from hubbub.protocol.ids import EPOCH_MS, LATEST_MS
 from hubbub.protocol.resources import attachments, gateway
 from hubbub.server.core.config_descriptions import describe_type
 from hubbub.server.core.config_sections import (
+    HOST_LIST_KEYS,
     KIB,
     MIB,
     ActivitiesConfig,
@@ -340,13 +341,9 @@ _FILE_SCHEMES: Final = ("", "file", "memory", "s3")
 _SECRET_KEYS: Final = ("control_token", "identity.steam_key", "login.providers", "mail.password", "telemetry.headers")
 """Settings that are secrets; error messages do not repeat their values."""
 _KEYWORD_LIST_KEYS: Final = tuple(f"auto_moderation.{field}" for field in AutoModerationConfig.__struct_fields__)
-_HOST_LIST_KEYS: Final = tuple(
-    f"{prefix}_hosts"
-    for prefix in ("link_previews.allowed", "link_previews.denied", "protection.allowed_link", "protection.denied_link")
-)
 _LIST_KEYS: Final = (
     *_KEYWORD_LIST_KEYS,
-    *_HOST_LIST_KEYS,
+    *HOST_LIST_KEYS,
     "roles",
     "publisher_connection_types",
     "http.allowed_origins",
@@ -574,7 +571,7 @@ def describe_allowed(key: str) -> str:
         return "keywords of up to 60 characters, not only asterisks, separated by commas"
     if key == "http.allowed_origins":
         return "origins such as https://game.example, separated by commas, or *"
-    if key in _HOST_LIST_KEYS:
+    if key in HOST_LIST_KEYS:
         return "lowercase host names, separated by commas"
     if key in _LIST_KEYS:
         return "values separated by commas"

@@ -297,3 +297,12 @@ class PushConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Whether browsers can subscribe. If not, the server sends no push notifications."""
     contact: Annotated[str, Meta(pattern=r"^(mailto:[^@\s]+@[^@\s]+|https://\S+)$")] | None = None
     """The mailto: or https: URL at which push services can reach the operator; by default `public_url` if it is https."""
+
+
+HOST_LIST_KEYS: Final = (
+    "link_previews.allowed_hosts",
+    "link_previews.denied_hosts",
+    "protection.allowed_link_hosts",
+    "protection.denied_link_hosts",
+)
+"""Settings that are lists of host names."""

@@ -11,10 +11,9 @@ from hubbub.server.places import channels, guilds, members
 from hubbub.server.places.audit_log import ReferencedObjects
 from hubbub.server.talk import messages
 from hubbub.server.talk.threads import jobs, listeners, ports, routes, views
-from hubbub.server.talk.threads.actions import ARCHIVE_JOB
+from hubbub.server.talk.threads.actions import ARCHIVE_JOB, delete_by_owner, export_data
 from hubbub.server.talk.threads.channel_edits import edits
 from hubbub.server.talk.threads.channel_edits.posts import create_post_without_member
-from hubbub.server.talk.threads.personal_data import delete_by_owner, export_data
 from hubbub.server.talk.threads.rules import require_capacity
 
 _THREAD_ACTIONS = (AuditLogAction.THREAD_CREATE, AuditLogAction.THREAD_UPDATE, AuditLogAction.THREAD_DELETE)

@@ -15,16 +15,22 @@ from hubbub.protocol.resources import threads as wire
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GuildAudience
+from hubbub.server.core.personal_data import export_row
 from hubbub.server.core.store import Tx
 from hubbub.server.places import channels, members
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.channels import ChannelRow
 from hubbub.server.places.channels.thread_members import ThreadMemberRow
-from hubbub.server.talk.threads import rules
+from hubbub.server.talk import messages
+from hubbub.server.talk.threads import rules, store
 
 ARCHIVE_JOB: Final = "threads.archive"
 """Kind of the job that archives an inactive thread."""
 MINUTE_MS: Final = 60_000
+DELETION_BATCH_SIZE: Final = 20
+"""Number of threads that one transaction of the deletion of an account deletes or renames."""
+DELETED_TITLE: Final = "Deleted thread"
+"""Title of a thread whose creator was deleted with everything that they wrote."""
 
 
 class AuditedThread(msgspec.Struct, frozen=True, kw_only=True):
@@ -266,3 +272,38 @@ def schedule_archive(tx: Tx, row: ChannelRow) -> None:
 
 def _archive_job_key(thread_id: int) -> str:
     return f"thread-{int(thread_id)}"
+
+
+# Personal data
+
+
+def delete_by_owner(call: Call, user_id: UserId) -> bool:
+    """Delete a batch of the threads that a user created. Return whether there may be more.
+
+    The messages of the user are already deleted. A thread with messages of other users stays: its title, which the user
+    wrote, is replaced, and it has no owner. The audit log does not get the titles (decisions/0167)."""
+    rows = store.list_by_owner(call.tx, user_id, limit=DELETION_BATCH_SIZE)
+    for row in rows:
+        if messages.history.list_newest(call.tx, row.id, 1):
+            update(call, row, row._replace(name=DELETED_TITLE, owner_id=None), is_audited=False)
+        else:
+            delete(call, row, is_audited=False)
+    return len(rows) == DELETION_BATCH_SIZE
+
+
+def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
+    """Return the threads that a user created and joined for the export of their data."""
+    return {
+        "threads": [
+            {
+                name: value
+                for name, value in export_row(row).items()
+                if name in {"id", "guild_id", "parent_id", "type", "name", "created_at"}
+            }
+            for row in store.list_by_owner(call.tx, user_id)
+        ],
+        "thread_memberships": [
+            {"thread_id": str(thread_id), "joined_at": codec.timestamp(joined_ms)}
+            for thread_id, joined_ms in store.list_memberships(call.tx, user_id)
+        ],
+    }

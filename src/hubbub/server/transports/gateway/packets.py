@@ -62,7 +62,7 @@ class Packet:
 
     @property
     def body(self) -> bytes:
-        """The payload `d` as encoded JSON."""
+        """The payload of the event as encoded JSON."""
         return self._tail[len(_BODY_PREFIX) : -1]
 
     def record_sent(self, count: int) -> None:
