@@ -27,6 +27,12 @@ REQUIRES_DISCORD_JS = [
 """Marks of tests that skip them where discord.js is not installed."""
 
 
+def requires_package(name: str) -> pytest.MarkDecorator:
+    """Return the mark that skips a test where an npm package is not installed."""
+    is_installed = NODE is not None and (JS_FOLDER / "node_modules" / name).is_dir()
+    return pytest.mark.skipif(not is_installed, reason=f"{name} is not installed: make client-deps")
+
+
 class StepError(Exception):
     """Failure of a step in the Node process; `code` and `status` are those of the library's error."""
 

@@ -29,7 +29,7 @@ from hubbub.server.core.clock import ControlledClock, RealClock
 from tests import media
 from tests.clients.app_user import AppUser
 from tests.clients.client_setup import TIMEOUT_SECONDS, AbortableProxy, ClientSetup
-from tests.clients.discord_js_bot import JS_FOLDER, NODE
+from tests.clients.discord_js_bot import JS_FOLDER, requires_package
 from tests.clients.voice_calls import FRAME_COUNT, authority_path, run_voice_bots, sent_frames, sort_frames
 from tests.world import NOW_MS, World, small_config
 
@@ -265,12 +265,6 @@ async def test_the_small_bot_with_discord_py(setup: ClientSetup) -> None:
 async def test_the_small_bot_with_hikari(setup: ClientSetup) -> None:
     async with run_program(setup, [sys.executable, "hikari_bot.py"], BOTS_FOLDER) as bot:
         await use_all_features(setup, bot, COMMANDS_ONLY | WITHOUT_AUDIO)
-
-
-def requires_package(name: str) -> pytest.MarkDecorator:
-    """Return the mark that skips a test where an npm package is not installed."""
-    is_installed = NODE is not None and (JS_FOLDER / "node_modules" / name).is_dir()
-    return pytest.mark.skipif(not is_installed, reason=f"{name} is not installed: make client-deps")
 
 
 ENCODINGS: Final = [

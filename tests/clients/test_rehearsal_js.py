@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 import hubbub
-from tests.clients.discord_js_bot import NODE
+from tests.clients.discord_js_bot import NODE, requires_package
 from tests.server.test_cli import running_server
 from tools import control_client
 
@@ -90,13 +90,13 @@ LIBRARY_FOLDER: Final = Path(__file__).parent / "js"
 SMALL_BOT_WORLD: Final = Path(__file__).parents[1] / "testing" / "project_files" / "small_bot.toml"
 
 
-@pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
+@requires_package("oceanic.js")
 def test_the_small_bot_of_oceanic_js() -> None:
     variables = {"BOT_LIBRARY": "oceanic", "SMALL_BOT_WORLD": str(SMALL_BOT_WORLD)}
     run_program("node", "--test", "small_bot.test.mjs", folder=LIBRARY_FOLDER, **variables)
 
 
-@pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
+@requires_package("eris")
 def test_the_small_bot_of_eris_over_tls(tmp_path: Path) -> None:
     with running_server(tmp_path, "dev", "--tls", "--world", str(SMALL_BOT_WORLD)) as (_, ready):
         variables = {
