@@ -204,6 +204,7 @@ async def test_late_and_missing_responses_are_reported(rehearsal: Rehearsal) -> 
         await find_findings(rehearsal, "missing_response"),
     )
 
+    assert late_finding["application"] == "helper"
     assert "defer the response" in late_finding["message"]
     assert (missing_finding["application"], missing_finding["times"]) == ("helper", 1)
     assert missing_finding["message"] == "The command wait was not answered in time, or the answer was invalid."

@@ -43,13 +43,14 @@ class Linter:
         endpoints: Iterable[Endpoint],
         hits: Iterable[RateLimitHit],
         webhook_owner_ids: Mapping[int, int],
+        interaction_owner_ids: Mapping[int, int],
         rejected_requests: Iterable[ExplainedRequest],
         failure_counts: Mapping[tuple[str, str | None], int],
     ) -> list[LintFinding]:
         """Return all findings, grouped by rule.
 
-        `webhook_owner_ids` are IDs of applications by the IDs of their webhooks. `failure_counts` are numbers of failed
-        interactions by the names of application and command."""
+        `webhook_owner_ids` and `interaction_owner_ids` are IDs of applications by the IDs of their webhooks and interactions.
+        `failure_counts` are numbers of failed interactions by the names of application and command."""
         rejected_requests = list(rejected_requests)
         return [
             *self._rate_limits(hits, webhook_owner_ids),
@@ -57,7 +58,7 @@ class Linter:
             *self._missing_permissions(rejected_requests),
             *self._unused_intents(),
             *self._ignored_events(),
-            *self._late_responses(rejected_requests),
+            *self._late_responses(rejected_requests, interaction_owner_ids),
             *self._missing_responses(failure_counts),
             *self._dated_changes(),
         ]
@@ -143,15 +144,18 @@ class Linter:
                     rule="ignored_event", application=name, message=message, times=sum(ignored_counts.values())
                 )
 
-    def _late_responses(self, rejected_requests: Iterable[ExplainedRequest]) -> Iterator[LintFinding]:
-        counts_by_name: Counter[str] = Counter()
+    def _late_responses(
+        self, rejected_requests: Iterable[ExplainedRequest], interaction_owner_ids: Mapping[int, int]
+    ) -> Iterator[LintFinding]:
+        counts_by_name: Counter[str | None] = Counter()
         for request in rejected_requests:
-            # A callback is authorized by the token in its path, so it has no user.
-            if request.route == CALLBACK_ROUTE and _code_of(request) == errors.UNKNOWN_INTERACTION.code:
-                counts_by_name[self._names_by_bot_id.get(int(request.user_id or 0), "")] += 1
+            if is_late_response(request):
+                # A callback is authorized by the token in its path, so it has no user.
+                application_id = interaction_owner_ids.get(request.parameters["interaction_id"], 0)
+                counts_by_name[self._names_by_application_id.get(application_id)] += 1
         for name, times in counts_by_name.items():
             message = "An interaction was answered after three seconds; defer the response, then edit it."
-            yield LintFinding(rule="late_response", application=name or None, message=message, times=times)
+            yield LintFinding(rule="late_response", application=name, message=message, times=times)
 
     def _missing_responses(self, failure_counts: Mapping[tuple[str, str | None], int]) -> Iterator[LintFinding]:
         for (name, command), times in failure_counts.items():
@@ -182,6 +186,11 @@ def find_webhook_id(hit: RateLimitHit) -> int | None:
     """Return the ID in the path of requests that a webhook or interaction token authorizes; None for other requests."""
     has_token = not hit.caller and len(hit.major) > 1
     return int(hit.major[0]) if has_token and _ID_PATTERN.fullmatch(hit.major[0]) else None
+
+
+def is_late_response(request: ExplainedRequest) -> bool:
+    """Return whether a request answered an interaction that had ended, or that does not exist."""
+    return request.route == CALLBACK_ROUTE and _code_of(request) == errors.UNKNOWN_INTERACTION.code
 
 
 def _code_of(request: ExplainedRequest) -> int | None:

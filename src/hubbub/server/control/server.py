@@ -43,7 +43,7 @@ from hubbub.server.control import openapi
 from hubbub.server.control.causes import Causes
 from hubbub.server.control.console import Console
 from hubbub.server.control.emulated_providers import EmulatedProviders
-from hubbub.server.control.lint import Linter, find_webhook_id
+from hubbub.server.control.lint import Linter, find_webhook_id, is_late_response
 from hubbub.server.control.operations import CONTROL_TAG, PEOPLE_TAG, TRAFFIC_TAG, list_operations
 from hubbub.server.control.people import People, run_action
 from hubbub.server.control.secret_masks import mask_tokens
@@ -507,10 +507,17 @@ class ControlApi:
         failure_counts = await self._count_interaction_failures()
         hits = self.app.rate_limits.report()
         webhook_ids = {webhook_id for hit in hits if (webhook_id := find_webhook_id(hit)) is not None}
-        owner_ids = await self.app.database.read(lambda tx: webhooks.map_owner_ids(tx, webhook_ids))
+        interaction_ids = {
+            request.parameters["interaction_id"] for request in explained_requests if is_late_response(request)
+        }
+        webhook_owner_ids, interaction_owner_ids = await self.app.database.read(
+            lambda tx: (webhooks.map_owner_ids(tx, webhook_ids), interactions.map_application_ids(tx, interaction_ids))
+        )
         linter = Linter(self._bot_names(), self._application_names(), self.app.trace, self.clock.now_ms())
         return LintReport(
-            findings=linter.find_all(self.app.table, hits, owner_ids, explained_requests, failure_counts),
+            findings=linter.find_all(
+                self.app.table, hits, webhook_owner_ids, interaction_owner_ids, explained_requests, failure_counts
+            ),
             used_intents=linter.list_used_intents(),
         )
 

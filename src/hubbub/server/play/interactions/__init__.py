@@ -7,6 +7,7 @@ from hubbub.server.play.interactions.actions import count_failures
 from hubbub.server.play.interactions.delivery import endpoints
 from hubbub.server.play.interactions.follow_ups import find_by_token as find_author
 from hubbub.server.play.interactions.jobs import JOBS
+from hubbub.server.play.interactions.store import map_application_ids
 
 SLICE = Slice(
     name="interactions",
@@ -15,4 +16,4 @@ SLICE = Slice(
     listeners={InteractionsEndpointChanged: endpoints.on_endpoint_changed},
 )
 
-__all__ = ["SLICE", "count_failures", "find_author"]
+__all__ = ["SLICE", "count_failures", "find_author", "map_application_ids"]

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -15,6 +15,7 @@ from hubbub.protocol.ids import WIDE_MAX, ApplicationId, MessageId, Snowflake, U
 from hubbub.protocol.resources.components import Component
 from hubbub.protocol.resources.interactions import TOKEN_LIFETIME_MS
 from hubbub.server.core import jobs
+from hubbub.server.core.batches import batches
 from hubbub.server.core.personal_data import TECHNICAL, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, WideQuery, placeholders
 from hubbub.server.identity.applications import ApplicationRow
@@ -400,6 +401,14 @@ def insert(tx: Tx, row: InteractionRow, token: str, now_ms: int) -> None:
             Snowflake.at(now_ms - TOKEN_LIFETIME_MS),
             2 * SWEEP_INTERVAL,
         )
+
+
+def map_application_ids(tx: Tx, interaction_ids: Iterable[int]) -> dict[int, int]:
+    """Return the IDs of the applications that received interactions, by the ID of the interaction."""
+    rows: list[tuple[int, ...]] = []
+    for batch in batches(interaction_ids):
+        rows += tx.all(f"SELECT id, application_id FROM interactions WHERE id IN ({placeholders(batch)})", *batch)
+    return {row[0]: row[1] for row in rows}
 
 
 def record_response(
