@@ -18,13 +18,13 @@ ACCEPT_PATH: Final = "/documents/accept"
 _MARKDOWN: Final = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
 
 
-@page("GET", "/terms", public=True)
+@page("GET", "/terms", is_public=True)
 async def show_terms(request: PageRequest) -> web.Response:
     """Show the terms of use."""
     return await _show_document(request, wire.DocumentKind.TERMS, gettext("Terms of use"))
 
 
-@page("GET", "/privacy", public=True)
+@page("GET", "/privacy", is_public=True)
 async def show_privacy(request: PageRequest) -> web.Response:
     """Show the privacy notice."""
     return await _show_document(request, wire.DocumentKind.PRIVACY, gettext("Privacy notice"))
