@@ -258,9 +258,7 @@ class CreateGuildChannel(Struct, kw_only=True):
     """Request body for creating a guild channel; absent and null fields get their default."""
 
     name: ChannelName
-    """Name of the channel, 1 to 100 characters.
-
-    Except for voice, stage and category channels, it is stored in lower case with `-` for spaces."""
+    """Name, 1 to 100 characters; stored in lower case with `-` for spaces, except for voice, stage and category channels."""
     type: ChannelType | None | UnsetType = UNSET
     """Type of the channel; GUILD_TEXT if absent or null."""
     topic: Topic | None | UnsetType = UNSET
@@ -439,7 +437,7 @@ GET_CHANNEL = Operation(
     raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS),
 )
 
-# The required permissions depend on the channel type (spec/http.md#3.2, spec/http.md#3.3); the handler checks them.
+# The permissions to update and delete depend on the channel type (spec/http.md#3.2, spec/http.md#3.3); the handlers check them.
 UPDATE_CHANNEL = Operation(
     "PATCH",
     "/channels/{channel_id}",
@@ -483,7 +481,6 @@ UPDATE_CHANNEL = Operation(
     ),
 )
 
-# As for UPDATE_CHANNEL, the handler checks the permissions that depend on the channel type.
 DELETE_CHANNEL = Operation(
     "DELETE",
     "/channels/{channel_id}",
