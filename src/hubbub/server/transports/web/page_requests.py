@@ -299,7 +299,7 @@ class PageRequest:
         html = self._templates.get_template(template).render(
             request=self,
             config=self.config,
-            signed_in=self.actor is not None,
+            is_logged_in=self.actor is not None,
             notice=self.session.take_notice(),
             form_field=CSRF_FIELD,
             loads_client=loads_client,

@@ -104,7 +104,7 @@ async def assign_case(request: PageRequest, operator: Operator) -> web.Response:
 
 @console_page("POST", CASE_PATH + "/decide")
 async def decide_case(request: PageRequest, operator: Operator) -> web.Response:
-    """Decide a case."""
+    """Save the decision about a case, or show the form again with its errors."""
     form = request.form
     body: dict[str, Any] = {"action": form.text("action"), "note": form.optional("note")}
     if form.checked("delete_message") and body["action"] in ("warn", "suspend_user"):
