@@ -1,6 +1,6 @@
-"""A game loop, run as a separate process: `python -m bench.frames`.
+"""A game loop that measures the CPU time of the SDK per frame; `bench.sdk` runs it as `python -m bench.frames`.
 
-It runs alone because a server thread in the same process would compete with the game's thread, which does not happen
+It is a separate process because a server thread in the same process would compete with the game's thread, which does not happen
 in a real game. It reads its task from standard input and writes lines of JSON.
 """
 
@@ -11,12 +11,14 @@ from typing import Any, Final
 
 FRAMES_PER_SECOND: Final = 60
 START_TIMEOUT_SECONDS: Final = 60.0
-COUNT_TO: Final = 10_000
-"""Number to which each frame counts for comparison; this takes about as long as one pump."""
+REFERENCE_LOOP_SIZE: Final = 10_000
+"""Number of iterations of the loop that each frame runs for comparison; it takes about as long as one pump."""
 
 
 def run_game(web_base: str, token: str, frame_count: int) -> dict[str, Any]:
-    """Run the game loop; return the CPU seconds of each pump and each count, and the number of received messages."""
+    """Run the game loop; return the CPU seconds of each pump and each reference loop, and the number of received messages.
+
+    A pump is one call of `run_callbacks` and a read of the current user."""
     from hubbub.sdk import AuthorizationTokenType, Client, ClientCreateOptions, ClientStatus
 
     bearer = AuthorizationTokenType.BEARER
@@ -37,7 +39,7 @@ def run_game(web_base: str, token: str, frame_count: int) -> dict[str, Any]:
         client.run_callbacks()
         time.sleep(0.005)
     print(json.dumps("ready"), flush=True)
-    pump_seconds, count_seconds = [], []
+    pump_seconds, reference_seconds = [], []
     frame_at = time.monotonic()
     for frame in range(frame_count):
         if frame % 20 == 0:
@@ -47,15 +49,15 @@ def run_game(web_base: str, token: str, frame_count: int) -> dict[str, Any]:
         user = client.get_current_user_v2()
         _ = user and user.display_name
         pump_ended = time.thread_time()
-        sum(range(COUNT_TO))
+        sum(range(REFERENCE_LOOP_SIZE))
         pump_seconds.append(pump_ended - pump_started)
-        count_seconds.append(time.thread_time() - pump_ended)
-        frame_at = next_frame(frame_at)
+        reference_seconds.append(time.thread_time() - pump_ended)
+        frame_at = sleep_until_next_frame(frame_at)
     client.close()
-    return {"pumps": pump_seconds, "counts": count_seconds, "received": received_count}
+    return {"pumps": pump_seconds, "references": reference_seconds, "received": received_count}
 
 
-def next_frame(frame_at: float) -> float:
+def sleep_until_next_frame(frame_at: float) -> float:
     """Sleep until the next frame and return its time; missed frames are skipped."""
     now = time.monotonic()
     frame_at = max(frame_at + 1 / FRAMES_PER_SECOND, now)

@@ -14,7 +14,7 @@ from bench.search import EmbeddedStore, PostgresStore, Store
 
 CONNECTION_COUNT = 64
 ROUND_COUNT = 5
-LIMITS = {"POST message": 2.0, "GET 50 messages": 2.0, "GET @me": 1.5}
+CPU_RATIO_LIMITS = {"POST message": 2.0, "GET 50 messages": 2.0, "GET @me": 1.5}
 """Maximum CPU time of the server on PostgreSQL, as a multiple of that on SQLite, by request."""
 POST_ROUND_TRIPS_MAX = 2
 
@@ -33,7 +33,7 @@ async def postgres_bench(record_figure: Callable[..., None], is_quick: bool) -> 
             (EmbeddedStore(), embedded_subject, embedded_folder),
             (postgres, postgres_subject, postgres_folder),
         ]
-        for name, limit in LIMITS.items():
+        for name, limit in CPU_RATIO_LIMITS.items():
             for _, subject, _ in setups:
                 await send_requests(subject.connection_info["url"], _requests(name, subject, 500), CONNECTION_COUNT)
             rounds: dict[str, list[_Cost]] = {store.name: [] for store, _, _ in setups}
@@ -42,14 +42,17 @@ async def postgres_bench(record_figure: Callable[..., None], is_quick: bool) -> 
                     rounds[store.name].append(await _measure(name, store, subject, folder, count))
             embedded_cost, postgres_cost = (_median(costs) for costs in rounds.values())
             # Both stores of a round are measured shortly after one another, so their ratio varies less than the costs.
-            ratios = [postgres.own_us / embedded.own_us for embedded, postgres in zip(*rounds.values(), strict=True)]
+            ratios = [
+                on_postgres.server_us / on_sqlite.server_us
+                for on_sqlite, on_postgres in zip(*rounds.values(), strict=True)
+            ]
             record_figure(
                 f"PostgreSQL: {name} / SQLite, CPU",
                 statistics.median(ratios),
                 limit,
                 "x",
-                f"{postgres_cost.own_us:.0f} us + PostgreSQL {postgres_cost.database_us:.0f} us, "
-                f"{postgres_cost.per_second:.0f}/s against {embedded_cost.own_us:.0f} us, "
+                f"{postgres_cost.server_us:.0f} us + PostgreSQL {postgres_cost.database_us:.0f} us, "
+                f"{postgres_cost.per_second:.0f}/s against {embedded_cost.server_us:.0f} us, "
                 f"{embedded_cost.per_second:.0f}/s",
             )
             if name == "POST message":
@@ -64,8 +67,8 @@ async def postgres_bench(record_figure: Callable[..., None], is_quick: bool) -> 
 class _Cost:
     """The cost of a request: CPU time in microseconds, round trips, and the rate at which it was measured."""
 
-    def __init__(self, own_us: float, database_us: float, round_trip_count: float, per_second: float) -> None:
-        self.own_us = own_us
+    def __init__(self, server_us: float, database_us: float, round_trip_count: float, per_second: float) -> None:
+        self.server_us = server_us
         self.database_us = database_us
         self.round_trip_count = round_trip_count
         self.per_second = per_second
@@ -73,7 +76,7 @@ class _Cost:
 
 def _median(costs: list[_Cost]) -> _Cost:
     return _Cost(
-        statistics.median(cost.own_us for cost in costs),
+        statistics.median(cost.server_us for cost in costs),
         statistics.median(cost.database_us for cost in costs),
         statistics.median(cost.round_trip_count for cost in costs),
         statistics.median(cost.per_second for cost in costs),
@@ -92,10 +95,10 @@ def _requests(name: str, subject: Subject, count: int) -> list[bytes]:
 
 
 async def _measure(name: str, store: Store, subject: Subject, folder: str, count: int) -> _Cost:
-    # Work that follows the requests, such as indexing, belongs to none of them.
+    # Wait for background work of earlier requests, such as indexing, which is not measured.
     await asyncio.sleep(0.5)
     requests = _requests(name, subject, count)
-    own_seconds, database_seconds, round_trip_count = (
+    server_seconds_before, database_seconds_before, round_trips_before = (
         subject.cpu_seconds(),
         store.cpu_seconds(folder),
         subject.round_trip_count(),
@@ -104,8 +107,8 @@ async def _measure(name: str, store: Store, subject: Subject, folder: str, count
     await send_requests(subject.connection_info["url"], requests, CONNECTION_COUNT)
     duration_seconds = time.monotonic() - started_at
     return _Cost(
-        (subject.cpu_seconds() - own_seconds) / count * 1e6,
-        (store.cpu_seconds(folder) - database_seconds) / count * 1e6,
-        (subject.round_trip_count() - round_trip_count) / count,
+        (subject.cpu_seconds() - server_seconds_before) / count * 1e6,
+        (store.cpu_seconds(folder) - database_seconds_before) / count * 1e6,
+        (subject.round_trip_count() - round_trips_before) / count,
         count / duration_seconds,
     )

@@ -69,7 +69,7 @@ async def pump_bench(record_figure: Callable[..., None], is_quick: bool) -> None
         raise RuntimeError(f"{measured['received']} of {frame_count} messages were received")
     slow_seconds, count_seconds = (
         sorted(measured["pumps"])[int(frame_count * 0.99)],
-        statistics.median(measured["counts"]),
+        statistics.median(measured["references"]),
     )
     detail = (
         f"{slow_seconds * 1000:.2f} ms against {count_seconds * 1000:.2f} ms, "

@@ -272,7 +272,7 @@ async def measure_voice(costs: UnitCosts, is_quick: bool) -> None:
             await asyncio.sleep(0)
         costs.record(f"voice_packet_{kind}_us", statistics.median(rounds))
     call = Call(forwarder, address, 1, has_browsers=False)
-    header = rtp.audio_header(1, 960, 1)
+    header = rtp.build_audio_header(1, 960, 1)
     costs.record("voice_packet_bytes", len(call.encrypt_packets(1)[0]))
     assert len(header) + len(FRAME) < costs.values["voice_packet_bytes"]
     call.close()

@@ -55,7 +55,7 @@ class Call:
         packets = []
         for _ in range(count):
             self._sequence += 1
-            header = rtp.audio_header(self._sequence & 0xFFFF, 960 * self._sequence, self.speaker.ssrc)
+            header = rtp.build_audio_header(self._sequence & 0xFFFF, 960 * self._sequence, self.speaker.ssrc)
             packets.append(self._cipher.encrypt(header, FRAME))
         return packets
 

@@ -221,7 +221,7 @@ async def test_connections_per_application_are_limited(machine: Machine, game: o
 async def test_a_program_that_does_not_read_is_disconnected(
     machine: Machine, game: oauth.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ipc, "UNREAD_BYTES_MAX", 16_384)
+    monkeypatch.setattr(ipc, "WRITE_BUFFER_BYTES_MAX", 16_384)
     program = await machine.connect_program(game.id)
     program._reader._transport.pause_reading()  # type: ignore[attr-defined]
     body = b'"' + b"x" * 60_000 + b'"'

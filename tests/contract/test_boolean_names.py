@@ -48,7 +48,6 @@ ALLOWED = {
     "newest_first": "order of a list",
     "obfuscates": "verb",
     "optional_body": "keyword of `Operation`",
-    "public": "keyword of `page`",
     "quick": "keyword of `handles` and `Database.write`",
     "requests": "setting that is named by the feature",
     "running": "keyword of `ControlledClock`",

@@ -239,7 +239,7 @@ async def test_a_recording_contains_inputs_without_world_tokens(rehearsal: Rehea
     causes = [None if step.cause is None else (step.cause.kind, step.cause.actor) for step in steps]
     # The request that bob sends for the control API is not an input of its own.
     assert causes == [None, ("http", "alice"), ("http", "alice"), ("control", ""), ("control", "")]
-    assert [[action.frame or action.route for action in step.actions] for step in steps] == [
+    assert [[action.opcode_name or action.route for action in step.actions] for step in steps] == [
         ["IDENTIFY"],
         ["/channels/{channel_id}/messages"],
         [],
@@ -385,7 +385,7 @@ def test_invalid_recordings_are_rejected(tmp_path: Path) -> None:
 def bot_request(body: Any, **fields: Any) -> RecordedInput:
     defaults: dict[str, Any] = {
         "id": 1,
-        "after": 0,
+        "newest_entry_id": 0,
         "now_ms": 0,
         "kind": "http",
         "actor": "bot",

@@ -318,7 +318,7 @@ export type Edit = {
 
 /** An embed of a message; fields without a value are absent. */
 export type Embed = {
-  /** Type of the embed: `rich` for embeds sent by users and applications, otherwise the kind of link. */
+  /** Type of the embed: `rich` for embeds sent by users and applications, otherwise the kind of link. Results of polls have `poll_result`, and alerts of auto moderation `auto_moderation_message`. */
   type?: string;
   /** Title, at most 256 characters. */
   title?: string;
@@ -344,9 +344,9 @@ export type Embed = {
   author?: EmbedAuthor;
   /** Fields, at most 25. */
   fields?: Array<EmbedField>;
-  /** Flags of the embed; an `EmbedFlags` bit set. */
+  /** Flags of the embed, an `EmbedFlags` bit set; always absent. */
   flags?: number;
-  /** Components that the embed displays instead of its other content. */
+  /** Components that the embed displays instead of its other content; always absent. */
   components?: Array<Record<string, unknown>>;
 };
 
@@ -358,7 +358,7 @@ export type EmbedAuthor = {
   url?: string;
   /** URL of the author's icon; absent if none. */
   icon_url?: string;
-  /** URL of the icon at the media proxy; absent without an icon. */
+  /** URL of the icon at the media proxy; only for an uploaded file. */
   proxy_icon_url?: string;
 };
 
@@ -378,7 +378,7 @@ export type EmbedFooter = {
   text: string;
   /** URL of the footer's icon; absent if none. */
   icon_url?: string;
-  /** URL of the icon at the media proxy; absent without an icon. */
+  /** URL of the icon at the media proxy; only for an uploaded file. */
   proxy_icon_url?: string;
 };
 
@@ -398,9 +398,9 @@ export type EmbedMedia = {
   placeholder?: string;
   /** Version of the format of `placeholder`; always absent. */
   placeholder_version?: number;
-  /** Alternative text of the image. */
+  /** Alternative text of the media. */
   description?: string;
-  /** Flags of the media; an `AttachmentFlags` bit set. */
+  /** Flags of the media, an `AttachmentFlags` bit set; always absent. */
   flags?: number;
 };
 
@@ -1841,7 +1841,7 @@ export type Thread = {
   default_sort_order?: number | null;
   /** Default layout of posts, a `ForumLayout`; forum channels only. */
   default_forum_layout?: number;
-  /** Filter of posts by several tags: `match_all` or `match_some`; null if not set. */
+  /** How posts are filtered by several tags: `match_all` or `match_some`; null if not set. */
   default_tag_setting?: string | null;
   /** ID of the user who created the thread or owns the group. */
   owner_id: string;

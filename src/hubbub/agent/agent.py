@@ -11,7 +11,7 @@ from hubbub.agent.connections import Application, ProgramConnection, Transport
 from hubbub.agent.consent import Consent
 from hubbub.agent.context import AgentContext
 from hubbub.agent.events import EventForwarder
-from hubbub.agent.ipc import ConnectionClosed, IpcServer
+from hubbub.agent.ipc import CloseConnection, IpcServer
 from hubbub.agent.throttle import Throttle
 from hubbub.agent.validation import SNOWFLAKE_DIGITS_MAX
 from hubbub.agent.voice_client import VoiceClient
@@ -111,17 +111,17 @@ class Agent:
         origin: str | None,
         scopes: frozenset[str],
     ) -> ProgramConnection:
-        """Accept the handshake of a program and send READY; raise `ConnectionClosed` to reject it."""
+        """Accept the handshake of a program and send READY; raise `CloseConnection` to reject it."""
         if str(handshake.get("v")) != str(rpc.VERSION):
-            raise ConnectionClosed(CloseCode.INVALID_VERSION, "Invalid Version")
+            raise CloseConnection(CloseCode.INVALID_VERSION, "Invalid Version")
         application = await self.fetch_application(str(handshake.get("client_id") or ""))
         if origin is not None and PseudoScope.PRIVATE not in scopes and origin not in application.rpc_origins:
-            raise ConnectionClosed(CloseCode.INVALID_ORIGIN, "Invalid Origin")
+            raise CloseConnection(CloseCode.INVALID_ORIGIN, "Invalid Origin")
         if (
             sum(connection.application_id == application.id for connection in self.context.connections)
             >= CONNECTIONS_PER_APPLICATION_MAX
         ):
-            raise ConnectionClosed(CloseCode.RATE_LIMITED, "Too many connections")
+            raise CloseConnection(CloseCode.RATE_LIMITED, "Too many connections")
         connection = ProgramConnection(transport, application, pid=pid, scopes=scopes)
         connection.activity_throttle = Throttle(
             rpc.ACTIVITY_UPDATES_MAX, self._activity_window_seconds, lambda: self.context.publish_activities(connection)
@@ -142,18 +142,18 @@ class Agent:
         self.context.clear_connection_state(connection)
 
     async def fetch_application(self, client_id: str) -> Application:
-        """Fetch an application by client ID; raise `ConnectionClosed` if it does not exist or the request fails."""
-        invalid_client_id = ConnectionClosed(CloseCode.INVALID_CLIENT_ID, rpc.INVALID_CLIENT_ID_MESSAGE)
+        """Fetch an application by client ID; raise `CloseConnection` if it does not exist or the request fails."""
+        invalid_client_id = CloseConnection(CloseCode.INVALID_CLIENT_ID, rpc.INVALID_CLIENT_ID_MESSAGE)
         if not client_id.isascii() or not client_id.isdecimal() or len(client_id) > SNOWFLAKE_DIGITS_MAX:
             raise invalid_client_id
         try:
             payload = await self.account.call(GET_APPLICATION_RPC, application_id=client_id, is_anonymous=True)
         except ApiError as error:
             if error.status >= 500:
-                raise ConnectionClosed(CloseCode.ABNORMAL, "The platform returned a server error") from None
+                raise CloseConnection(CloseCode.ABNORMAL, "The platform returned a server error") from None
             raise invalid_client_id from None
         except RpcError as error:
-            raise ConnectionClosed(CloseCode.ABNORMAL, error.message) from None
+            raise CloseConnection(CloseCode.ABNORMAL, error.message) from None
         return Application(
             id=str(payload.id),
             name=payload.name or "",

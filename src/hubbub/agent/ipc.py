@@ -19,13 +19,13 @@ from hubbub.protocol.rpc_scopes import PseudoScope
 
 log = logging.getLogger(__name__)
 
-UNREAD_BYTES_MAX: Final = 1 << 20
-"""Maximum number of sent bytes that a program has not read; if it is exceeded, the connection is aborted."""
+WRITE_BUFFER_BYTES_MAX: Final = 1 << 20
+"""Maximum number of bytes in the write buffer of a connection; if it is exceeded, the connection is aborted."""
 PEER_CREDENTIALS: Final = struct.Struct("3i")
 """Layout of `struct ucred` on Linux: process ID, user ID, group ID."""
 
 
-class ConnectionClosed(Exception):
+class CloseConnection(Exception):
     """Raised to close a connection with a close code and a message."""
 
     def __init__(self, code: CloseCode, message: str) -> None:
@@ -35,7 +35,7 @@ class ConnectionClosed(Exception):
 
 
 class AcceptHandshake(Protocol):
-    """Function that accepts the handshake of a connection, or raises `ConnectionClosed`."""
+    """Function that accepts the handshake of a connection, or raises `CloseConnection` to reject it."""
 
     def __call__(
         self,
@@ -64,8 +64,8 @@ class UnixSocketTransport:
         if transport.is_closing():
             return
         self._writer.write(rpc.pack_frame(opcode, body))
-        if transport.get_write_buffer_size() > UNREAD_BYTES_MAX:
-            log.warning("Aborted the connection of a program that does not read its messages")
+        if transport.get_write_buffer_size() > WRITE_BUFFER_BYTES_MAX:
+            log.warning("Aborted the connection of a program that reads too slowly")
             transport.abort()
 
     def close(self, code: CloseCode, message: str) -> None:
@@ -119,14 +119,14 @@ class IpcServer:
                     transport, handshake, pid=pid, origin=None, scopes=frozenset({PseudoScope.LOCAL.value})
                 )
             await self._read_frames(reader, transport, connection)
-        except ConnectionClosed as error:
+        except CloseConnection as error:
             transport.close(error.code, error.message)
         except TimeoutError:
             transport.close(CloseCode.UNSUPPORTED, "The handshake timed out")
         except PermissionError as error:
             log.warning("Rejected a connection: %s", error)
         except (EOFError, OSError):
-            # Programs connect and disconnect without a handshake to probe for the agent (spec/rpc.md#2).
+            # The program disconnected. Programs also connect without a handshake to probe for the agent (spec/rpc.md#2).
             pass
         except asyncio.CancelledError:
             transport.close(CloseCode.NORMAL, "The agent is shutting down")
@@ -149,7 +149,7 @@ class IpcServer:
             elif opcode == Opcode.CLOSE:
                 return
             elif opcode != Opcode.PONG:
-                raise ConnectionClosed(CloseCode.UNSUPPORTED, "Unexpected opcode")
+                raise CloseConnection(CloseCode.UNSUPPORTED, "Unexpected opcode")
 
 
 async def _read_handshake(reader: asyncio.StreamReader) -> dict[str, Any]:
@@ -157,20 +157,20 @@ async def _read_handshake(reader: asyncio.StreamReader) -> dict[str, Any]:
     if opcode == Opcode.CLOSE:
         raise EOFError
     if opcode != Opcode.HANDSHAKE:
-        raise ConnectionClosed(CloseCode.UNSUPPORTED, "The first frame must be a handshake")
+        raise CloseConnection(CloseCode.UNSUPPORTED, "The first frame must be a handshake")
     try:
         handshake = codec.decode_any(body)
     except msgspec.DecodeError:
         handshake = None
     if not isinstance(handshake, dict):
-        raise ConnectionClosed(CloseCode.UNSUPPORTED, "The handshake must be a JSON object")
+        raise CloseConnection(CloseCode.UNSUPPORTED, "The handshake must be a JSON object")
     return handshake
 
 
 async def _read_frame(reader: asyncio.StreamReader) -> tuple[int, bytes]:
     opcode, length = rpc.HEADER.unpack(await reader.readexactly(rpc.HEADER.size))
     if length > rpc.PROGRAM_FRAME_BYTES_MAX:
-        raise ConnectionClosed(CloseCode.UNSUPPORTED, f"A frame must have at most {rpc.PROGRAM_FRAME_BYTES_MAX} bytes")
+        raise CloseConnection(CloseCode.UNSUPPORTED, f"A frame must have at most {rpc.PROGRAM_FRAME_BYTES_MAX} bytes")
     return opcode, await reader.readexactly(length)
 
 

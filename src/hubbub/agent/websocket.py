@@ -13,7 +13,7 @@ from aiohttp import WSCloseCode, WSMsgType, web
 
 from hubbub.agent import peers
 from hubbub.agent.connections import ProgramConnection
-from hubbub.agent.ipc import UNREAD_BYTES_MAX, AcceptHandshake, ConnectionClosed
+from hubbub.agent.ipc import WRITE_BUFFER_BYTES_MAX, AcceptHandshake, CloseConnection
 from hubbub.protocol import rpc
 from hubbub.protocol.rpc import CloseCode, Opcode
 from hubbub.protocol.rpc_scopes import PseudoScope
@@ -41,7 +41,7 @@ class WebSocketTransport:
         Other opcodes are ignored, because a WebSocket has its own ping and close frames."""
         if opcode is Opcode.FRAME:
             self._spawn(self._send(body))
-        if self._transport is not None and self._transport.get_write_buffer_size() > UNREAD_BYTES_MAX:
+        if self._transport is not None and self._transport.get_write_buffer_size() > WRITE_BUFFER_BYTES_MAX:
             log.warning("Aborted the connection of a web page that does not read its messages")
             self._transport.abort()
 
@@ -126,8 +126,8 @@ class WebSocketServer:
                 if message.type is WSMsgType.TEXT:
                     connection.receive(message.data.encode())
                 else:
-                    raise ConnectionClosed(CloseCode.INVALID_ENCODING, "Invalid Encoding")
-        except ConnectionClosed as error:
+                    raise CloseConnection(CloseCode.INVALID_ENCODING, "Invalid Encoding")
+        except CloseConnection as error:
             transport.close(error.code, error.message)
         finally:
             self._open_sockets.discard(socket)
@@ -138,13 +138,13 @@ class WebSocketServer:
 
     async def _accept_request(self, transport: WebSocketTransport, request: web.Request) -> ProgramConnection:
         if request.query.get("encoding", "json") != "json":
-            raise ConnectionClosed(CloseCode.INVALID_ENCODING, "Invalid Encoding")
+            raise CloseConnection(CloseCode.INVALID_ENCODING, "Invalid Encoding")
         origin = request.headers.get("Origin")
         uid = _peer_uid(request)
         # Other users of the machine can connect too, and send any origin. Without a table of connections (macOS), a
         # program has to use a socket file instead.
         if (uid is None and origin is None) or (uid is not None and uid != os.getuid()):
-            raise ConnectionClosed(CloseCode.INVALID_ORIGIN, "Invalid Origin")
+            raise CloseConnection(CloseCode.INVALID_ORIGIN, "Invalid Origin")
         # A web page always sends its origin, so a request without one comes from a local program.
         pseudo_scope = (
             PseudoScope.LOCAL if origin is None else PseudoScope.PRIVATE if origin == self._platform_url else None

@@ -25,7 +25,10 @@ SERVER_SSRC: Final = 1
 """SSRC of the server in its reports; no client has it."""
 _SOURCE_COUNT_MASK, _EXTENSION_BIT, _PADDING_BIT = 0x0F, 0x10, 0x20
 """Parts of the first byte of an RTP packet: number of contributing sources, extension flag and padding flag."""
+_ONE_ENTRY_FIRST_BYTE: Final = 0x81
+"""First byte of an RTCP report with one block, or of a BYE with one SSRC."""
 _AUDIO_HEADER_FORMAT: Final = struct.Struct(">BBHII")
+# The third field of RTCP packets is their length in words of four bytes, minus one.
 _REPORT_FORMAT: Final = struct.Struct(">BBHIIIIIII")
 _BYE_FORMAT: Final = struct.Struct(">BBHI")
 _FEEDBACK_FORMAT: Final = struct.Struct(">BBHII")
@@ -34,7 +37,7 @@ _SENDER_REPORT_TYPE, _RECEIVER_REPORT_TYPE = 200, 201
 _REPORT_BLOCK_BYTES: Final = 24
 """Length in bytes of the part of a report about one stream."""
 _SENDER_INFO_BYTES: Final = 20
-"""Length in bytes of the part of a sender report before its blocks."""
+"""Length in bytes of the part of a sender report between its header and its blocks."""
 _BYE_TYPE: Final = 203
 """RTCP packet type of BYE."""
 _PAYLOAD_FEEDBACK_TYPE: Final = 206
@@ -45,9 +48,9 @@ _MANTISSA_BITS: Final = 18
 """Width in bits of the mantissa of the bandwidth in a REMB message; the exponent precedes it."""
 
 
-def audio_header(sequence: int, timestamp: int, ssrc: int) -> bytes:
+def build_audio_header(sequence: int, timestamp: int, ssrc: int) -> bytes:
     """Return the RTP header of an audio packet; `timestamp` counts audio samples."""
-    return _AUDIO_HEADER_FORMAT.pack(0x80, OPUS_PAYLOAD_TYPE, sequence, timestamp, ssrc)
+    return _AUDIO_HEADER_FORMAT.pack(PLAIN_FIRST_BYTE, OPUS_PAYLOAD_TYPE, sequence, timestamp, ssrc)
 
 
 def header_length(packet: bytes) -> int:
@@ -69,26 +72,28 @@ def extract_frame(packet: bytes, header_bytes: int) -> bytes | None:
     return packet[start:end] if start <= end else None
 
 
-def receiver_report(ssrc: int, highest_sequence: int, lost_count: int) -> bytes:
+def build_receiver_report(ssrc: int, highest_sequence: int, lost_count: int) -> bytes:
     """Return an RTCP receiver report for the sender with this SSRC.
 
     `highest_sequence` is the highest sequence number received, `lost_count` the number of packets that did not arrive."""
+    # The byte above the 24 bits of the lost count is the share of lost packets, which is always 0.
+    lost_word = min(max(lost_count, 0), 0x7FFFFF)
     return _REPORT_FORMAT.pack(
-        0x81, _RECEIVER_REPORT_TYPE, 7, SERVER_SSRC, ssrc, min(max(lost_count, 0), 0x7FFFFF), highest_sequence, 0, 0, 0
+        _ONE_ENTRY_FIRST_BYTE, _RECEIVER_REPORT_TYPE, 7, SERVER_SSRC, ssrc, lost_word, highest_sequence, 0, 0, 0
     )
 
 
-def bye() -> bytes:
+def build_bye() -> bytes:
     """Return an RTCP BYE of the server."""
-    return _BYE_FORMAT.pack(0x81, _BYE_TYPE, 1, SERVER_SSRC)
+    return _BYE_FORMAT.pack(_ONE_ENTRY_FIRST_BYTE, _BYE_TYPE, 1, SERVER_SSRC)
 
 
-def picture_loss(ssrc: int) -> bytes:
+def build_picture_loss(ssrc: int) -> bytes:
     """Return an RTCP picture loss indication, which requests a key frame of the stream with this SSRC."""
     return _FEEDBACK_FORMAT.pack(0x80 | _PICTURE_LOSS, _PAYLOAD_FEEDBACK_TYPE, 2, SERVER_SSRC, ssrc)
 
 
-def bitrate_limit(ssrc: int, bits_per_second: int) -> bytes:
+def build_remb(ssrc: int, bits_per_second: int) -> bytes:
     """Return an RTCP REMB message, which limits the bandwidth of the sender of a stream."""
     exponent = max(bits_per_second.bit_length() - _MANTISSA_BITS, 0)
     limit = exponent << _MANTISSA_BITS | bits_per_second >> exponent
@@ -97,7 +102,7 @@ def bitrate_limit(ssrc: int, bits_per_second: int) -> bytes:
     return header + b"REMB" + struct.pack(">II", 1 << 24 | limit, ssrc)
 
 
-def requested_key_frames(compound: bytes) -> list[int]:
+def key_frame_request_ssrcs(compound: bytes) -> list[int]:
     """Return the SSRCs of the streams whose key frames a decrypted compound RTCP packet requests."""
     ssrcs: list[int] = []
     for packet in _split_compound(compound):

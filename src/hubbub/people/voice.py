@@ -172,7 +172,7 @@ class VoiceClient(asyncio.DatagramProtocol):
 
     def _send_frame(self, frame: bytes, samples: int) -> None:
         self._sequence = (self._sequence + 1) & 0xFFFF
-        header = rtp.audio_header(self._sequence, self._timestamp, self._ssrc)
+        header = rtp.build_audio_header(self._sequence, self._timestamp, self._ssrc)
         self._timestamp = (self._timestamp + samples) & 0xFFFFFFFF
         if self._transport is not None and self._cipher is not None:
             self._transport.sendto(self._cipher.encrypt(header, frame))

@@ -26,7 +26,7 @@ async def test_a_process_continues_on_an_expanded_schema_and_stops_on_a_contract
 ) -> None:
     caplog.set_level("INFO", logger="hubbub")
     stop_event = asyncio.Event()
-    monitor = SchemaMonitor(database, stop_event.set, check_seconds=0.01)
+    monitor = SchemaMonitor(database, stop_event.set, check_interval_seconds=0.01)
     monitor.start()
 
     await record_migration(database, CURRENT_SCHEMA + 1, 0)

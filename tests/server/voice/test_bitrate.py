@@ -48,9 +48,9 @@ def test_losses_are_read_from_receiver_and_sender_reports() -> None:
 
     receiver_report = struct.pack(">BBHI", 0x82, 201, 13, 5) + block(7, 64) + block(8, 0)
     sender_report = struct.pack(">BBHI", 0x81, 200, 12, 5) + bytes(20) + block(9, 128)
-    feedback = rtp.picture_loss(7)
+    feedback = rtp.build_picture_loss(7)
     assert rtp.reported_losses(receiver_report + feedback + sender_report) == [(7, 0.25), (8, 0.0), (9, 0.5)]
-    assert rtp.requested_key_frames(receiver_report + feedback) == [7]
+    assert rtp.key_frame_request_ssrcs(receiver_report + feedback) == [7]
     # A report that names more blocks than it has, and one that is cut off.
     assert rtp.reported_losses(b"\x9f" + receiver_report[1:]) == [(7, 0.25), (8, 0.0)]
     assert rtp.reported_losses(receiver_report[:40]) == [(7, 0.25)]
@@ -59,7 +59,7 @@ def test_losses_are_read_from_receiver_and_sender_reports() -> None:
 @given(compound=st.binary(max_size=200))
 def test_any_rtcp_packet_is_read_without_an_error(compound: bytes) -> None:
     assert all(0 <= loss < 1 for _, loss in rtp.reported_losses(compound))
-    rtp.requested_key_frames(compound)
+    rtp.key_frame_request_ssrcs(compound)
 
 
 def test_received_packets_show_the_loss_since_the_last_question() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hubbub.media.ciphers import CIPHERS
-from hubbub.media.rtp import extract_frame, requested_key_frames
+from hubbub.media.rtp import extract_frame, key_frame_request_ssrcs
 from hubbub.protocol import changes
 from hubbub.protocol.enums import VoiceCloseCode
 from hubbub.protocol.voice import ENCRYPTION_MODES, OLD_ENCRYPTION_MODES, VoiceOpcode
@@ -483,7 +483,7 @@ def test_reception_counts_lost_packets() -> None:
 
 @given(st.binary(max_size=80))
 def test_any_bytes_can_be_searched_for_key_frame_requests(packet: bytes) -> None:
-    assert len(requested_key_frames(packet)) <= len(packet)
+    assert len(key_frame_request_ssrcs(packet)) <= len(packet)
 
 
 @given(st.binary(min_size=12, max_size=80), st.integers(12, 80))

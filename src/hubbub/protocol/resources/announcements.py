@@ -81,7 +81,7 @@ class CreateAnnouncement(Struct, kw_only=True):
 
 
 class ListAnnouncements(Struct, kw_only=True):
-    """Query of the announcements of all times."""
+    """Query parameters for listing announcements in any state, newest first."""
 
     before: Snowflake | None = None
     """Return announcements with lower IDs only."""
@@ -89,7 +89,7 @@ class ListAnnouncements(Struct, kw_only=True):
     """Maximum number of announcements, 1 to 100."""
 
 
-_RAISES: Final = (errors.FORBIDDEN, errors.TWO_FACTOR_REQUIRED)
+_OPERATOR_ERRORS: Final = (errors.FORBIDDEN, errors.TWO_FACTOR_REQUIRED)
 
 LIST_MY_ANNOUNCEMENTS = Operation(
     "GET", "/users/@me/announcements", result=list[Announcement], auth=Auth.USER, limit=READ_LIMIT
@@ -110,7 +110,7 @@ LIST_ANNOUNCEMENTS = Operation(
     result=list[AdministeredAnnouncement],
     auth=Auth.USER,
     operator=OperatorRole.AUDITOR,
-    raises=_RAISES,
+    raises=_OPERATOR_ERRORS,
     limit=READ_LIMIT,
 )
 
@@ -122,7 +122,7 @@ CREATE_ANNOUNCEMENT = Operation(
     status=201,
     auth=Auth.USER,
     operator=OperatorRole.MODERATOR,
-    raises=_RAISES,
+    raises=_OPERATOR_ERRORS,
     limit=WRITE_LIMIT,
 )
 
@@ -133,6 +133,6 @@ END_ANNOUNCEMENT = Operation(
     optional_body=True,
     auth=Auth.USER,
     operator=OperatorRole.MODERATOR,
-    raises=(*_RAISES, errors.NOT_FOUND),
+    raises=(*_OPERATOR_ERRORS, errors.NOT_FOUND),
     limit=WRITE_LIMIT,
 )

@@ -67,7 +67,7 @@ NAME_AND_TOPIC_LIMIT: Final = RateLimit(2, 600.0, per="channel_id", code=errors.
 TagSetting = Literal["match_all", "match_some"]
 
 ChannelName = Annotated[str, Meta(min_length=1, max_length=CHANNEL_NAME_MAX)]
-Topic = Annotated[str, Meta(max_length=FORUM_TOPIC_MAX)]  # The handler checks TOPIC_MAX, which depends on the type.
+Topic = Annotated[str, Meta(max_length=FORUM_TOPIC_MAX)]  # For most types the handler checks TOPIC_MAX.
 Slowmode = Annotated[int, Meta(ge=0, le=RATE_LIMIT_PER_USER_MAX)]
 Bitrate = Annotated[int, Meta(ge=BITRATE_MIN, le=INT32_MAX)]
 UserLimit = Annotated[int, Meta(ge=0, le=STAGE_USER_LIMIT_MAX)]
@@ -143,7 +143,7 @@ class AnyChannel(Struct, kw_only=True):
     default_forum_layout: int | UnsetType = UNSET
     """Default layout of posts, a `ForumLayout`; forum channels only."""
     default_tag_setting: str | None | UnsetType = UNSET
-    """Filter of posts by several tags: `match_all` or `match_some`; null if not set."""
+    """How posts are filtered by several tags: `match_all` or `match_some`; null if not set."""
     owner_id: UserId | UnsetType = UNSET
     """ID of the user who created the thread or owns the group."""
     thread_metadata: ThreadMetadata | UnsetType = UNSET
@@ -258,7 +258,7 @@ class CreateGuildChannel(Struct, kw_only=True):
     """Request body for creating a guild channel; absent and null fields get their default."""
 
     name: ChannelName
-    """Name of the channel, 1 to 100 characters; except in voice, stage and category names, upper case and spaces are replaced."""
+    """Name, 1 to 100 characters; stored in lower case with `-` for spaces, except for voice, stage and category channels."""
     type: ChannelType | None | UnsetType = UNSET
     """Type of the channel; GUILD_TEXT if absent or null."""
     topic: Topic | None | UnsetType = UNSET
@@ -292,7 +292,7 @@ class CreateGuildChannel(Struct, kw_only=True):
     default_forum_layout: ForumLayout | None | UnsetType = UNSET
     """Default layout of posts; forum channels only."""
     default_tag_setting: TagSetting | None | UnsetType = UNSET
-    """Filter of posts by several tags: `match_all` or `match_some`."""
+    """How posts are filtered by several tags: `match_all` or `match_some`."""
     available_tags: ForumTags | None | UnsetType = UNSET
     """Tags that posts can have, at most 20."""
     flags: Bits | None | UnsetType = UNSET
@@ -337,7 +337,7 @@ class UpdateChannel(Struct, kw_only=True):
     default_forum_layout: ForumLayout | None | UnsetType = UNSET
     """New default layout of posts; forum channels only."""
     default_tag_setting: TagSetting | None | UnsetType = UNSET
-    """Filter of posts by several tags: `match_all` or `match_some`; null resets it."""
+    """How posts are filtered by several tags: `match_all` or `match_some`; null resets it."""
     available_tags: ForumTags | None | UnsetType = UNSET
     """New tags that posts can have, at most 20; tags that the list does not contain are deleted, null deletes all."""
     flags: Bits | None | UnsetType = UNSET
@@ -349,9 +349,9 @@ class UpdateChannel(Struct, kw_only=True):
     invitable: bool | None | UnsetType = UNSET
     """Whether members without MANAGE_THREADS may add others; private threads only."""
     auto_archive_duration: AutoArchiveDuration | None | UnsetType = UNSET
-    """New minutes of inactivity after which the thread is archived; threads only."""
+    """Minutes of inactivity after which the thread is archived; threads only."""
     applied_tags: Annotated[list[TagId], Meta(max_length=APPLIED_TAGS_MAX)] | None | UnsetType = UNSET
-    """New IDs of the tags applied to the post, at most 5; posts only. Null removes all."""
+    """IDs of the tags of the post, which replace all previous ones, at most 5; posts only. Null removes all."""
     icon: ImageData | None | UnsetType = UNSET
     """New icon as a data URI; null removes it. Groups only."""
 
@@ -373,7 +373,7 @@ class ThreadCreated(Thread, kw_only=True):
     """A thread that was created, or that the current user was added to."""
 
     newly_created: bool | UnsetType = UNSET
-    """Always true if the thread was just created; absent if the user was added to an existing thread."""
+    """True if the thread was just created; absent if the user was added to an existing thread."""
 
 
 class ThreadDeleted(Struct, kw_only=True):
@@ -425,7 +425,7 @@ THREAD_UPDATE = Event(
 THREAD_DELETE = Event(
     "THREAD_DELETE",
     ThreadDeleted,
-    "Sent when a thread is deleted that the current user can view.",
+    "Sent when a thread that the current user can view is deleted.",
     intents=Intents.GUILDS,
 )
 
@@ -437,7 +437,7 @@ GET_CHANNEL = Operation(
     raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS),
 )
 
-# The required permissions depend on the channel type (spec/http.md#3.2, spec/http.md#3.3); the handler checks them.
+# The permissions to update and delete depend on the channel type (spec/http.md#3.2, spec/http.md#3.3); the handlers check them.
 UPDATE_CHANNEL = Operation(
     "PATCH",
     "/channels/{channel_id}",

@@ -12,11 +12,11 @@ ACTION_ROWS_MAX: Final = 5
 COMPONENT_TEXT_MAX: Final = 4000
 """Maximum number of characters in all text displays of a message."""
 COMPONENT_ID_MAX: Final = (1 << 31) - 1
-"""Largest `id` of a component."""
+"""Maximum `id` of a component."""
 ROW_WIDTH: Final = 5
 """Width of an action row in buttons; a select has the width of the whole row."""
 CUSTOM_ID_MAX: Final = 100
-"""Maximum length of the `custom_id` of a component or modal."""
+"""Maximum length of the `custom_id` of a component or modal, in characters."""
 
 BUTTON_LABEL_MAX: Final = 80
 BUTTON_URL_MAX: Final = 512
@@ -25,7 +25,7 @@ SELECT_VALUES_MAX: Final = 25
 """Maximum number of options of a select, and of values selected in it."""
 SELECT_PLACEHOLDER_MAX: Final = 150
 OPTION_TEXT_MAX: Final = 100
-"""Maximum length of an option's label, value and description, each."""
+"""Maximum length of an option's label, value and description, each in characters."""
 
 SECTION_TEXTS_MAX: Final = 3
 """Maximum number of text displays in a section."""
@@ -39,11 +39,11 @@ MEDIA_DESCRIPTION_MAX: Final = 1024
 MODAL_COMPONENTS_MAX: Final = 5
 """Maximum number of top-level components of a modal."""
 MODAL_TITLE_MAX: Final = 45
-LABEL_MAX: Final = 45
-"""Maximum length of the label of a modal's component."""
+MODAL_LABEL_MAX: Final = 45
+"""Maximum length of the label of a modal's component, in characters."""
 LABEL_DESCRIPTION_MAX: Final = 100
 TEXT_INPUT_MAX: Final = 4000
-"""Maximum length of the value of a text input."""
+"""Maximum length of the value of a text input, in characters."""
 TEXT_INPUT_PLACEHOLDER_MAX: Final = 100
 FILE_UPLOADS_MAX: Final = 10
 """Maximum number of files in a file upload component."""

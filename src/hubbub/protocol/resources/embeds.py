@@ -14,7 +14,7 @@ EMBEDS_MAX: Final = 10
 EMBED_FIELDS_MAX: Final = 25
 """Maximum number of fields of an embed."""
 EMBED_TEXT_MAX: Final = 6000
-"""Maximum number of characters in all titles, descriptions, fields, footers and author names of a message."""
+"""Maximum number of characters in all embeds of a message: titles, descriptions, fields, footers and author names."""
 EMBED_TITLE_MAX: Final = 256
 EMBED_DESCRIPTION_MAX: Final = 4096
 EMBED_FIELD_NAME_MAX: Final = 256
@@ -49,7 +49,7 @@ class EmbedAuthor(Struct, kw_only=True):
     icon_url: str | UnsetType = UNSET
     """URL of the author's icon; absent if none."""
     proxy_icon_url: str | UnsetType = UNSET
-    """URL of the icon at the media proxy; absent without an icon."""
+    """URL of the icon at the media proxy; only for an uploaded file."""
 
 
 class EmbedFooter(Struct, kw_only=True):
@@ -60,7 +60,7 @@ class EmbedFooter(Struct, kw_only=True):
     icon_url: str | UnsetType = UNSET
     """URL of the footer's icon; absent if none."""
     proxy_icon_url: str | UnsetType = UNSET
-    """URL of the icon at the media proxy; absent without an icon."""
+    """URL of the icon at the media proxy; only for an uploaded file."""
 
 
 class EmbedProvider(Struct, kw_only=True):
@@ -90,16 +90,18 @@ class EmbedMedia(Struct, kw_only=True):
     placeholder_version: int | UnsetType = UNSET
     """Version of the format of `placeholder`; always absent."""
     description: str | UnsetType = UNSET
-    """Alternative text of the image."""
+    """Alternative text of the media."""
     flags: int | UnsetType = UNSET
-    """Flags of the media; an `AttachmentFlags` bit set."""
+    """Flags of the media, an `AttachmentFlags` bit set; always absent."""
 
 
 class Embed(Struct, kw_only=True):
     """An embed of a message; fields without a value are absent."""
 
     type: str = "rich"
-    """Type of the embed: `rich` for embeds sent by users and applications, otherwise the kind of link."""
+    """Type of the embed: `rich` for embeds sent by users and applications, otherwise the kind of link.
+
+    Results of polls have `poll_result`, and alerts of auto moderation `auto_moderation_message`."""
     title: str | UnsetType = UNSET
     """Title, at most 256 characters."""
     description: str | UnsetType = UNSET
@@ -125,9 +127,9 @@ class Embed(Struct, kw_only=True):
     fields: list[EmbedField] | UnsetType = UNSET
     """Fields, at most 25."""
     flags: int | UnsetType = UNSET
-    """Flags of the embed; an `EmbedFlags` bit set."""
+    """Flags of the embed, an `EmbedFlags` bit set; always absent."""
     components: list[Component] | UnsetType = UNSET
-    """Components that the embed displays instead of its other content."""
+    """Components that the embed displays instead of its other content; always absent."""
 
 
 class EmbedFieldRequest(Struct, kw_only=True):

@@ -22,18 +22,21 @@ from hubbub.protocol.resources.user_messages import ActivityInvite
 from hubbub.protocol.resources.users import MyUser, User
 
 HEARTBEAT_INTERVAL_MS = 41_250
+"""Default interval between heartbeats."""
 LARGE_THRESHOLD_MIN = 50
-"""Smallest `large_threshold` of Identify, and its default."""
+"""Minimum `large_threshold` of Identify, and its default; smaller values count as this one."""
 LARGE_THRESHOLD_MAX = 250
-"""Highest `large_threshold` of Identify; larger values count as this one."""
+"""Maximum `large_threshold` of Identify; larger values count as this one."""
 CLIENT_FRAMES_MAX = 120
-"""Maximum number of client frames per window, heartbeats included; more close the connection with RATE_LIMITED."""
+"""Default maximum number of client frames per window, heartbeats included.
+
+More frames close the connection with the close code RATE_LIMITED."""
 CLIENT_FRAMES_WINDOW_SECONDS = 60
 """Length of the window for CLIENT_FRAMES_MAX."""
 GUILDS_PER_SHARD_MAX = 2500
 """Maximum number of guilds in a bot's session; a bot in more guilds must use shards."""
 SESSION_STARTS_PER_DAY = 1000
-"""Number of sessions that a bot may start per day."""
+"""Default number of sessions that a bot may start per day."""
 REQUESTED_MEMBERS_MAX = 100
 """Maximum number of members in the response to a request by name or ID."""
 NONCE_BYTES_MAX = 32
@@ -88,17 +91,19 @@ class Identify(Struct, kw_only=True):
     properties: dict[str, Any] = {}
     """Operating system, browser and device of the client."""
     intents: int | UnsetType = UNSET
-    """Bit set of `Intents`; required for bots, whose connection is otherwise closed with INVALID_INTENTS."""
+    """Bit set of `Intents`; required for bots, whose connection is otherwise closed with INVALID_INTENTS. Ignored for users."""
     compress: bool | str | int | None = False
     """Whether the client accepts payload compression; false, null, 0, an empty string and `false` disable it."""
     large_threshold: int | None = None
-    """Member count above which offline members are left out of GUILD_CREATE, 50 to 250; 50 if absent or null."""
+    """Member count above which GUILD_CREATE does not contain all members, 50 to 250; 50 if absent or null."""
     shard: list[int] | None = None
     """Shard ID and number of shards; `[0, 1]` if absent or null. Invalid values close the connection with INVALID_SHARD."""
     presence: SetPresence | None = None
     """Initial presence; online without activities if absent or null."""
     capabilities: int | None = 0
-    """Bit set of `Capabilities` that the client supports; 0 if absent or null. Bots have only CHANNEL_OBFUSCATION."""
+    """Bit set of `Capabilities` that the client supports; 0 if absent or null.
+
+    For bots, all capabilities except CHANNEL_OBFUSCATION are ignored."""
 
 
 class Resume(Struct, kw_only=True):
@@ -214,7 +219,9 @@ class Ready(Struct, kw_only=True):
     user_guild_settings: UserGuildSettingsList | UnsetType = UNSET
     """Notification settings of the user; user sessions only."""
     lobbies: list[GatewayLobby] | UnsetType = UNSET
-    """Lobbies of the user; only with `Capabilities.AUTO_LOBBY_CONNECT`, otherwise a LOBBY_CREATE follows for each."""
+    """Lobbies of the user; only with `Capabilities.AUTO_LOBBY_CONNECT`.
+
+    Without it, OAuth2 sessions with the intent LOBBIES receive a LOBBY_CREATE for each."""
     user_application_profiles: dict[str, list[UserApplicationProfile]] | UnsetType = UNSET
     """Application profiles by user ID; OAuth2 sessions only."""
     game_invites: list[ActivityInvite] | UnsetType = UNSET

@@ -34,7 +34,7 @@ class PacketCodec:
     def seal(self, frame: bytes, timestamp: int) -> bytes:
         """Build an encrypted RTP packet with a frame; `timestamp` counts samples per channel."""
         self._sequence = (self._sequence + 1) & 0xFFFF
-        return self._cipher.encrypt(rtp.audio_header(self._sequence, timestamp & 0xFFFFFFFF, self._ssrc), frame)
+        return self._cipher.encrypt(rtp.build_audio_header(self._sequence, timestamp & 0xFFFFFFFF, self._ssrc), frame)
 
     def open(self, packet: bytes) -> AudioPacket | None:
         """Decrypt a packet; return None if it has no audio; raise `PacketError` if it is malformed or not authentic."""

@@ -16,7 +16,7 @@ from hubbub.server.worlds import WorldError
 
 
 def run(config: Config, arguments: argparse.Namespace) -> int:
-    """Replay a recording, or write its test. Return 1 if the actions of the program differ from the recording."""
+    """Replay a recording, or write its test. Return 1 on an error, or if the program acts differently."""
     try:
         recording = read_recording(arguments.file)
         if arguments.as_test is not None:
@@ -29,6 +29,7 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
     except (RecordingError, WorldError) as error:
         return print_error(error)
     except OSError as error:
+        # An error without a filename is about the port.
         return print_error(f"{error.filename or config.port}: {error.strerror}")
     print(format_report(report, Path(arguments.file).name))
     return 1 if report.difference_count else 0

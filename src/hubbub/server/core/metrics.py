@@ -21,9 +21,10 @@ COUNT_BUCKETS: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
 class _Registry(CollectorRegistry):
-    """A registry without the index of names, which takes half of the time that the metrics of a fork need.
+    """A registry that does not check for duplicate names.
 
-    The names are constants of this module, and a test compares them."""
+    The check would take half of the time to create the metrics of an App, which matters for the forks of a rehearsal. The
+    names are constants of this module, and a test checks them instead."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,30 +50,34 @@ class Metrics:
         ProcessCollector(registry=self.registry)
         Info("hubbub_build", "Version of the server", registry=self.registry).info({"version": hubbub.__version__})
 
-        self.http_requests = self._counters("http_requests", "HTTP requests completed", "method", "route", "status")
-        self.http_seconds = self._histograms("http_request_seconds", "Duration of an HTTP request", "method", "route")
+        self.http_requests = self._counter_family(
+            "http_requests", "HTTP requests completed", "method", "route", "status"
+        )
+        self.http_seconds = self._histogram_family(
+            "http_request_seconds", "Duration of an HTTP request", "method", "route"
+        )
         self.http_active = self._gauge("http_requests_active", "HTTP requests in progress")
         self.http_pending = self._gauge("http_requests_pending", "API requests that wait for the database")
-        self.http_overload = self._counters("http_overload", "API requests rejected because of overload", "cause")
-        self.rate_limited = self._counters("rate_limited", "Requests over a rate limit", "scope")
+        self.http_overload = self._counter_family("http_overload", "API requests rejected because of overload", "cause")
+        self.rate_limited = self._counter_family("rate_limited", "Requests over a rate limit", "scope")
 
         self.gateway_connections = self._gauge("gateway_connections", "Open gateway connections")
         self.gateway_sessions = self._gauge("gateway_sessions", "Gateway sessions, connected or resumable")
-        self.gateway_identifies = self._counters("gateway_identifies", "Identify requests", "result")
-        self.gateway_resumes = self._counters("gateway_resumes", "Resume requests", "result")
-        self.gateway_closes = self._counters("gateway_closes", "Gateway connections closed by the server", "code")
-        self.commands = self._counters("gateway_commands", "Gateway commands received", "command")
-        self.dispatches = self._counters("dispatches", "Events published after a commit", "event")
-        self.deliveries = self._counters(
+        self.gateway_identifies = self._counter_family("gateway_identifies", "Identify requests", "result")
+        self.gateway_resumes = self._counter_family("gateway_resumes", "Resume requests", "result")
+        self.gateway_closes = self._counter_family("gateway_closes", "Gateway connections closed by the server", "code")
+        self.commands = self._counter_family("gateway_commands", "Gateway commands received", "command")
+        self.dispatches = self._counter_family("dispatches", "Events published after a commit", "event")
+        self.deliveries = self._counter_family(
             "deliveries", "Events sent to open gateway connections, without replays", "event"
         )
         self.delivered_bytes = self._counter("delivered_bytes", "Bytes of delivered events, before compression")
 
         self.voice_connections = self._gauge("voice_connections", "Open voice connections")
-        self.voice_closes = self._counters("voice_closes", "Voice connections closed by the server", "code")
-        self.voice_packets = self._counters("voice_packets", "Voice packets by outcome", "outcome")
+        self.voice_closes = self._counter_family("voice_closes", "Voice connections closed by the server", "code")
+        self.voice_packets = self._counter_family("voice_packets", "Voice packets by outcome", "outcome")
 
-        self.db_seconds = self._histogram(
+        self.db_write_seconds = self._histogram(
             "db_seconds", "Duration of a write transaction, including the commit", SECONDS_BUCKETS
         )
         self.db_retries = self._counter("db_retries", "Units of work retried after a serialization failure")
@@ -87,8 +92,8 @@ class Metrics:
         self.bus_gaps = self._counter("bus_gaps", "Times this process may have missed bus messages")
         self.bus_pending_bytes = self._gauge("bus_pending_bytes", "Bytes buffered for the bus")
 
-        self.jobs = self._counters("jobs", "Background jobs run", "kind", "result")
-        self.job_seconds = self._histograms("job_seconds", "Duration of an attempt at a background job", "kind")
+        self.jobs = self._counter_family("jobs", "Attempts at background jobs", "kind", "result")
+        self.job_seconds = self._histogram_family("job_seconds", "Duration of an attempt at a background job", "kind")
         self.job_delay = self._histogram(
             "job_delay_seconds", "Time between the due time of a background job and its start", DELAY_BUCKETS
         )
@@ -100,7 +105,9 @@ class Metrics:
             "failed_jobs", "Background jobs that failed permanently, read every ten seconds", "kind"
         )
 
-        self.outbound_requests = self._counters("outbound_requests", "Requests to URLs that users supplied", "result")
+        self.outbound_requests = self._counter_family(
+            "outbound_requests", "Requests to URLs that users supplied", "result"
+        )
         self.outbound_seconds = self._histogram(
             "outbound_request_seconds", "Duration of a request to a URL that a user supplied", SECONDS_BUCKETS
         )
@@ -110,18 +117,18 @@ class Metrics:
             "Delay of a timer on the event loop, sampled several times a second",
             SECONDS_BUCKETS,
         )
-        self.slow_operations = self._counters("slow_operations", "Operations slower than log.slow_ms", "kind")
+        self.slow_operations = self._counter_family("slow_operations", "Operations slower than log.slow_ms", "kind")
         self.spans_exported = self._counter("spans_exported", "Spans sent to the collector")
-        self.spans_dropped = self._counters("spans_dropped", "Spans that did not reach the collector", "reason")
+        self.spans_dropped = self._counter_family("spans_dropped", "Spans that did not reach the collector", "reason")
         self.spans_queued = self._gauge("spans_queued", "Spans that wait for their export")
 
     def count_delivered(self, event: str, connection_count: int, event_bytes: int) -> None:
-        """Count an event of this size in bytes that was sent to this number of connections."""
+        """Count an event of `event_bytes` bytes that was sent to `connection_count` connections."""
         self.deliveries(event).inc(connection_count)
         self.delivered_bytes.inc(connection_count * event_bytes)
 
     def count_job(self, kind: str, outcome: str, *, seconds: float, delay_seconds: float | None) -> None:
-        """Count an attempt at a job: `done`, `retried`, `failed` or `dropped`.
+        """Count an attempt at a job with the outcome `done`, `retried`, `failed` or `dropped`.
 
         `seconds` is its duration. `delay_seconds` is the time from the due time to the start, None if it is unknown."""
         self.jobs(kind, outcome).inc()
@@ -143,9 +150,9 @@ class Metrics:
         gauge.set_function(read_value)
 
     def _counter(self, name: str, help_text: str) -> Counter:
-        return self._counters(name, help_text)()
+        return self._counter_family(name, help_text)()
 
-    def _counters(self, name: str, help_text: str, *labels: str) -> CounterFamily:
+    def _counter_family(self, name: str, help_text: str, *labels: str) -> CounterFamily:
         family = CounterFamily(f"hubbub_{name}", help_text, labels)
         self.registry.register(family)
         return family
@@ -154,9 +161,9 @@ class Metrics:
         return Gauge(f"hubbub_{name}", help_text, labels, registry=self.registry)
 
     def _histogram(self, name: str, help_text: str, buckets: tuple[float, ...]) -> Histogram:
-        return self._histograms(name, help_text, buckets=buckets)()
+        return self._histogram_family(name, help_text, buckets=buckets)()
 
-    def _histograms(
+    def _histogram_family(
         self, name: str, help_text: str, *labels: str, buckets: tuple[float, ...] = SECONDS_BUCKETS
     ) -> HistogramFamily:
         family = HistogramFamily(f"hubbub_{name}", help_text, labels, buckets)

@@ -471,7 +471,7 @@ class PostgresDatabase(Database):
             tx.end()
             connection.end()
         if self.metrics is not None:
-            self.metrics.db_seconds.observe(time.monotonic() - started_at)
+            self.metrics.db_write_seconds.observe(time.monotonic() - started_at)
 
     def _count_retry(self) -> None:
         if self.metrics is not None:

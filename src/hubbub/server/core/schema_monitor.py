@@ -1,4 +1,4 @@
-"""The monitor of the schema: detects that a process of a newer version migrated the database while this one runs."""
+"""Detection of migrations by a process of a newer version while this process runs."""
 
 import asyncio
 import contextlib
@@ -12,23 +12,27 @@ from hubbub.server.core.store import Database, StoreUnavailable, Tx
 
 log = logging.getLogger(__name__)
 
-CHECK_SECONDS: Final = 10.0
-"""Interval in seconds between checks."""
+CHECK_INTERVAL_SECONDS: Final = 10.0
 
 
 class SchemaMonitor:
     """Checks in the background whether this program can still use the database (decisions/0148)."""
 
     def __init__(
-        self, database: Database, on_incompatible: Callable[[], None], *, check_seconds: float = CHECK_SECONDS
+        self,
+        database: Database,
+        on_incompatible: Callable[[], None],
+        *,
+        check_interval_seconds: float = CHECK_INTERVAL_SECONDS,
     ) -> None:
         """Create a monitor; `on_incompatible` is called if a migration removed what this program uses."""
         self._database = database
         self._on_incompatible = on_incompatible
-        self._check_seconds = check_seconds
-        self._schema = len(migrations.shipped_migrations())
-        self._reported_schema = self._schema
-        """The newest schema that was logged."""
+        self._check_interval_seconds = check_interval_seconds
+        self._schema_number = len(migrations.shipped_migrations())
+        """Number of the newest migration that this program contains."""
+        self._logged_schema_number = self._schema_number
+        """Number of the newest schema that was logged; at first that of this program."""
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -44,20 +48,21 @@ class SchemaMonitor:
 
     async def _run(self) -> None:
         while True:
-            await asyncio.sleep(self._check_seconds)
+            await asyncio.sleep(self._check_interval_seconds)
             try:
                 applied = await self._database.read(_list_applied)
-                is_newer = migrations.check_newer(applied, self._schema)
+                is_newer = migrations.check_newer(applied, self._schema_number)
             except StoreUnavailable:
                 continue
             except MigrationError as error:
                 log.error("This process stops: %s", error)
                 self._on_incompatible()
                 return
-            if is_newer and max(applied) > self._reported_schema:
-                self._reported_schema = max(applied)
+            if is_newer and max(applied) > self._logged_schema_number:
+                self._logged_schema_number = max(applied)
                 log.info(
-                    "A newer version migrated the database to schema %d; this process continues", self._reported_schema
+                    "A newer version migrated the database to schema %d; this process continues",
+                    self._logged_schema_number,
                 )
 
 

@@ -404,7 +404,7 @@ class SqliteDatabase(Database):
             self._cursor.execute("COMMIT")
             if self.metrics is not None:
                 self.metrics.db_batch.observe(len(batch.units))
-                self.metrics.db_seconds.observe(time.monotonic() - batch.started_at)
+                self.metrics.db_write_seconds.observe(time.monotonic() - batch.started_at)
         except BaseException as error:
             finished_units = self._fail_batch(batch.units, finished_units, error)
         self._completed_count += entry_count

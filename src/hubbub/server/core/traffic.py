@@ -34,8 +34,8 @@ PERSON_HEADER: Final = "X-Hubbub-Person"
 class TrafficStart(msgspec.Struct, frozen=True):
     """The moment at which a request or frame arrived."""
 
-    after: int
-    """ID of the newest entry."""
+    newest_entry_id: int
+    """ID of the newest entry of the traffic; 0 if there is none."""
     now_ms: int
     """Time of the platform's clock in Unix milliseconds."""
 

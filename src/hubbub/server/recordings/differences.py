@@ -41,6 +41,7 @@ def compare_actions(
                 recorded_writes[recorded_start:recorded_end], replayed_writes[replayed_start:replayed_end], strict=True
             ):
                 mapping.learn(recorded_write.response, replayed_write.response)
+                mapping.learn(recorded_write.interaction, replayed_write.interaction)
                 mapping.learn_custom_ids(recorded_write.body, replayed_write.body)
                 details = list(_compare_action(recorded_write, replayed_write, mapping))
                 if details:
@@ -60,7 +61,7 @@ def describe(action: RecordedInput) -> str:
     """Return the actor and the name of an action."""
     if action.kind == "response":
         return f"{action.actor} response of the interactions endpoint".strip()
-    name = action.frame or f"{action.method} {action.route}"
+    name = action.opcode_name or f"{action.method} {action.route}"
     return f"{action.actor} {name}".strip()
 
 

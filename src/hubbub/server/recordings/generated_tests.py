@@ -95,7 +95,7 @@ class GeneratedTestWriter:
         recorded_input = step.cause
         assert recorded_input is not None
         if recorded_input.kind == "frame":
-            return [f"    # {recorded_input.actor or 'A client'} sent {recorded_input.frame} over the gateway."]
+            return [f"    # {recorded_input.actor or 'A client'} sent {recorded_input.opcode_name} over the gateway."]
         if recorded_input.status >= HTTPStatus.BAD_REQUEST:
             return [f"    # {_describe_request(recorded_input)} was rejected with {recorded_input.status}."]
         if recorded_input.kind == "control":

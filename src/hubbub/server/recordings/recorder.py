@@ -70,7 +70,7 @@ def convert_record(record: TrafficRecord, built_world: BuiltWorld) -> RecordedIn
     is_json = content.response_headers.get("Content-Type") == "application/json" or kind == "control"
     return RecordedInput(
         id=entry.id,
-        after=traffic_start.after,
+        newest_entry_id=traffic_start.newest_entry_id,
         now_ms=traffic_start.now_ms,
         kind=kind,
         actor=actor,
@@ -81,8 +81,8 @@ def convert_record(record: TrafficRecord, built_world: BuiltWorld) -> RecordedIn
         content_type=content.headers.get("Content-Type", ""),
         status=entry.status or 0,
         response=content.response_body.decode("utf-8", "replace") if is_json else "",
-        frame="" if content.method else entry.summary,
-        connection=content.connection,
+        opcode_name="" if content.method else entry.summary,
+        connection_number=content.connection,
         # The token of an Identify is that of the actor.
         **encode_body(b"" if is_session_start else content.body),
     )
@@ -104,14 +104,14 @@ def _convert_endpoint_response(
     response_headers = {name.lower(): value for name, value in content.response_headers.items()}
     return RecordedInput(
         id=entry.id,
-        after=traffic_start.after,
+        newest_entry_id=traffic_start.newest_entry_id,
         now_ms=traffic_start.now_ms,
         kind="response",
         actor=names[0] if names else "",
         is_program=True,
         content_type=response_headers.get("content-type", ""),
         status=entry.status or 0,
-        response=interaction_text,
+        interaction=interaction_text,
         **encode_body(content.response_body),
     )
 

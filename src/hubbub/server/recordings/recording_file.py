@@ -1,4 +1,4 @@
-"""The file format of recordings: JSON lines, first the world and the time at the start, then the inputs."""
+"""File format of recorded rehearsals: JSON lines, first a header with world, seed and start time, then the inputs."""
 
 import base64
 from pathlib import Path
@@ -16,7 +16,7 @@ class RecordingError(Exception):
 
 
 class RecordingHeader(msgspec.Struct, frozen=True, kw_only=True):
-    """The start of a session."""
+    """Header of a recording: the state at the start of the rehearsal."""
 
     version: int
     seed: int
@@ -30,7 +30,7 @@ class RecordedInput(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """A request to the API, a frame of a gateway client, a request to the control API, or the response of an endpoint."""
 
     id: int
-    after: int
+    newest_entry_id: int = msgspec.field(name="after")
     """ID of the newest entry of the traffic when the input arrived."""
     now_ms: int
     """Time of the platform's clock when the input arrived."""
@@ -39,7 +39,7 @@ class RecordedInput(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     actor: str = ""
     """Name of the user or application in the world; empty if there is none."""
     is_program: bool = False
-    """Whether the program that is rehearsed sent the input: a bot, or an application with an interaction token."""
+    """Whether the program under test sent the input: a bot, or an application by an interaction token or its endpoint."""
     method: str = ""
     path: str = ""
     route: str = ""
@@ -51,21 +51,23 @@ class RecordedInput(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     status: int = 0
     """HTTP status of the response; 0 for frames, and for an endpoint that did not respond."""
     response: str = ""
-    """Body of a JSON response; for the response of an endpoint, the interaction, whose response is `body`."""
-    frame: str = ""
+    """Body of the JSON response to a request; empty for the kind `response`, whose response is `body`."""
+    interaction: str = ""
+    """JSON of the interaction that an endpoint responded to; empty for other kinds than `response`."""
+    opcode_name: str = msgspec.field(name="frame", default="")
     """Name of the opcode of a frame."""
-    connection: int = 0
+    connection_number: int = msgspec.field(name="connection", default=0)
     """Number of the connection of a frame."""
 
     @property
-    def data(self) -> bytes:
+    def body_bytes(self) -> bytes:
         """The body as bytes."""
         return base64.b64decode(self.body) if self.encoding == "base64" else self.body.encode()
 
     @property
-    def order(self) -> tuple[int, bool, int]:
-        """The sort key: by arrival, inputs of people before those that the program sent meanwhile."""
-        return self.after, self.is_program, self.id
+    def sort_key(self) -> tuple[int, bool, int]:
+        """The sort key: by arrival, and inputs of people before inputs of the program with the same `newest_entry_id`."""
+        return self.newest_entry_id, self.is_program, self.id
 
     @property
     def is_write(self) -> bool:
@@ -74,11 +76,11 @@ class RecordedInput(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class Recording(msgspec.Struct, frozen=True):
-    """A recorded session."""
+    """A recorded rehearsal."""
 
     header: RecordingHeader
     inputs: list[RecordedInput]
-    """The inputs in the order of their arrival."""
+    """The inputs, sorted by `RecordedInput.sort_key`."""
 
 
 def encode_body(body: bytes) -> dict[str, Any]:
@@ -104,4 +106,4 @@ def read_recording(path: str | Path) -> Recording:
         raise RecordingError(f"{path} is not a recording: {error}") from error
     if header.version != FORMAT_VERSION:
         raise RecordingError(f"{path} has the format version {header.version}; this version reads {FORMAT_VERSION}")
-    return Recording(header, sorted(inputs, key=lambda recorded_input: recorded_input.order))
+    return Recording(header, sorted(inputs, key=lambda recorded_input: recorded_input.sort_key))

@@ -144,7 +144,7 @@ class Replayer:
             problem = None if step.cause is None else await self._repeat(step.cause)
             await self._wait_for_program(step, process)
             differences = compare_actions(
-                step.actions, sorted(self._actions, key=lambda action: action.order), self._mapping
+                step.actions, sorted(self._actions, key=lambda action: action.sort_key), self._mapping
             )
             results.append(StepResult(step, differences, problem))
         action_count = sum(action.is_write for step in steps for action in step.actions)
@@ -175,7 +175,7 @@ class Replayer:
 
     def _has_sessions(self, step: Step) -> bool:
         """Return whether the bots that identified in a step have sessions; an Identify arrives before its session."""
-        bot_names = {action.actor for action in step.actions if action.frame == "IDENTIFY"}
+        bot_names = {action.actor for action in step.actions if action.opcode_name == "IDENTIFY"}
         if not bot_names or self._app.gateway is None:
             return True
         connected_user_ids = {
@@ -199,7 +199,7 @@ class Replayer:
         elif recorded_input.actor:
             headers["Authorization"] = self._control.built_world.users[recorded_input.actor].token
         request_body = (
-            recorded_input.data
+            recorded_input.body_bytes
             if recorded_input.encoding == "base64"
             else self._mapping.translate(recorded_input.body).encode()
         )
@@ -217,20 +217,20 @@ class Replayer:
         """Repeat a frame of a person's gateway client, for which Identify and Resume open a new session.
 
         Return why it failed, or None."""
-        session = self._sessions.get(recorded_input.connection)
-        if recorded_input.frame in ("IDENTIFY", "RESUME"):
+        session = self._sessions.get(recorded_input.connection_number)
+        if recorded_input.opcode_name in ("IDENTIFY", "RESUME"):
             if session is not None:
                 await session.close()
             user = self._control.built_world.users.get(recorded_input.actor)
             if user is None:
                 return "the user is not part of the world"
             gateway_url = f"ws{self._app.config.web_url.removeprefix('http')}/gateway"
-            self._sessions[recorded_input.connection] = await ActorSession.open(
+            self._sessions[recorded_input.connection_number] = await ActorSession.open(
                 self._http, gateway_url, recorded_input.actor, user.token, None
             )
         elif session is not None:
             await session.send(
-                GatewayOpcode[recorded_input.frame], decode_json(self._mapping.translate(recorded_input.body))
+                GatewayOpcode[recorded_input.opcode_name], decode_json(self._mapping.translate(recorded_input.body))
             )
             await session.wait_for_sent_events()
         return None

@@ -201,7 +201,7 @@ def ban(call: Call, user_id: UserId, *, ends_ms: int | None = None, reason: str 
 
 
 def unban(call: Call, user_id: UserId) -> bool:
-    """Lift the ban of an account and raise `AccountUnbanned`. Return False if the account was not banned."""
+    """Lift the ban of an account and send the signal `AccountUnbanned`. Return False if the account was not banned."""
     if store.find_ban(call.tx, user_id, call.now_ms) is None:
         return False
     store.delete_ban(call.tx, user_id)
@@ -232,7 +232,7 @@ def require_admitted(call: Call, user_id: UserId) -> None:
 
 
 def delete(call: Call, user_id: UserId) -> None:
-    """Delete an account: revoke its authorizations, delete its credentials and raise `users.signals.UserDeleted`.
+    """Delete an account: revoke its authorizations, delete its credentials and send the signal `users.signals.UserDeleted`.
 
     Raise an error if the account may not be deleted, for example because it owns a guild."""
     users.ports.check_deletion(call, user_id)
@@ -284,7 +284,7 @@ def replace_backup_codes(call: Call, user_id: UserId) -> list[str]:
 
 
 def disable_totp(call: Call, row: UserRow) -> None:
-    """Delete the authenticator and the backup codes, publish the user and raise `SecondFactorChanged`."""
+    """Delete the authenticator and the backup codes, publish the user and send the signal `SecondFactorChanged`."""
     store.delete_authenticator(call.tx, row.id)
     _set_mfa_enabled(call, row, is_enabled=False)
 

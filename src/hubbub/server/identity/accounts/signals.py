@@ -1,4 +1,4 @@
-"""Signals that the accounts slice raises inside the transaction."""
+"""Signals that the accounts slice sends inside the transaction."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Signals that the administration slice raises inside the transaction."""
+"""Signals that the administration slice sends inside the transaction."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""HTTP handlers for the announcements of operators."""
+"""HTTP handlers with which operators manage announcements."""
 
 from hubbub.protocol import codec, errors
 from hubbub.protocol.ids import Snowflake
@@ -11,7 +11,7 @@ from hubbub.server.identity.announcements import actions, store
 
 @handles(wire.LIST_ANNOUNCEMENTS)
 def list_announcements(call: Call, query: wire.ListAnnouncements) -> list[wire.AdministeredAnnouncement]:
-    """List the announcements of all times, newest first."""
+    """List all announcements, including scheduled and ended ones, newest first."""
     rows = store.list_page(call.tx, before_id=query.before, limit=query.limit)
     return [actions.view(call, row) for row in rows]
 
@@ -34,7 +34,7 @@ def create_announcement(call: Call, body: wire.CreateAnnouncement) -> wire.Admin
 def end_announcement(call: Call, announcement_id: Snowflake, body: AdministrativeAction) -> None:
     """End an announcement.
 
-    An announcement that is ended before its start is never shown.
+    An announcement that is ended before its start is never shown. Ending an announcement again has no effect.
     """
     row = store.find(call.tx, announcement_id)
     if row is None:

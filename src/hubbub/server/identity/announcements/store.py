@@ -41,7 +41,7 @@ def find(tx: Tx, announcement_id: int) -> AnnouncementRow | None:
 
 
 def list_page(tx: Tx, *, before_id: int | None, limit: int) -> list[AnnouncementRow]:
-    """Return announcements of all times, newest first."""
+    """Return announcements in any state, newest first."""
     if before_id is None:
         return tx.fetch(AnnouncementRow, f"SELECT {_COLUMNS} FROM announcements ORDER BY id DESC LIMIT ?", limit)
     sql = f"SELECT {_COLUMNS} FROM announcements WHERE id < ? ORDER BY id DESC LIMIT ?"

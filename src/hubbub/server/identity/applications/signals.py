@@ -1,4 +1,4 @@
-"""Signals that the applications slice raises inside the transaction."""
+"""Signals that the applications slice sends inside the transaction."""
 
 import msgspec
 

@@ -6,7 +6,7 @@ from hubbub.protocol import changes
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
 from hubbub.server.identity.connections import store
-from hubbub.server.identity.connections.store import SCHEME_LEGACY, SCHEME_NEW, ConnectionRow
+from hubbub.server.identity.connections.store import PUBLISHER_SCHEME_LEGACY, PUBLISHER_SCHEME_NEW, ConnectionRow
 
 
 def add(
@@ -33,7 +33,9 @@ def add(
         if existing_row is not None:
             publisher_scheme = existing_row.publisher_scheme
         else:
-            publisher_scheme = SCHEME_NEW if changes.PUBLISHER_SCHEME.is_active(call.now_ms) else SCHEME_LEGACY
+            publisher_scheme = (
+                PUBLISHER_SCHEME_NEW if changes.PUBLISHER_SCHEME.is_active(call.now_ms) else PUBLISHER_SCHEME_LEGACY
+            )
     row = ConnectionRow(
         user_id=user_id,
         type=type,

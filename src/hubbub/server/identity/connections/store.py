@@ -11,9 +11,9 @@ PERSONAL_DATA: Final = (PersonalColumn(column="connections.user_id", erasure=Era
 """Columns of these tables that contain IDs of users."""
 
 
-SCHEME_NEW: Final = "new"
+PUBLISHER_SCHEME_NEW: Final = "new"
 """Publisher scheme of connections that are never listed if they have a publisher connection type."""
-SCHEME_LEGACY: Final = "legacy"
+PUBLISHER_SCHEME_LEGACY: Final = "legacy"
 """Publisher scheme of connections that are listed until the date in spec/dated-changes.md#2.7 if they have a publisher
 connection type."""
 
@@ -35,7 +35,7 @@ class ConnectionRow(NamedTuple):
     visibility: int = 0
     """Value of `ConnectionVisibility`."""
     revoked: int = 0
-    publisher_scheme: str = SCHEME_LEGACY
+    publisher_scheme: str = PUBLISHER_SCHEME_LEGACY
     """The publisher scheme under which the connection was created; only publisher connection types use it."""
     created_ms: int = 0
 

@@ -42,7 +42,7 @@ def create_application(call: Call, body: wire.CreateApplication) -> Application:
     if len(applications.management.list_owned_applications(call.tx, call.user_id)) >= wire.APPLICATIONS_MAX:
         raise errors.APPLICATION_LIMIT()
     created_application = applications.management.create(call, name, call.user_id, with_bot=False)
-    return applications.management.application(call, created_application.row, for_user=True)
+    return applications.management.application_view(call, created_application.row, for_user=True)
 
 
 @handles(wire.DELETE_APPLICATION)

@@ -39,7 +39,7 @@ class OAuth2SessionEnded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def on_session_began(call: Call, user_id: int, session_id: str) -> None:
-    """Record the start of an OAuth2 session and raise `OAuth2SessionStarted`.
+    """Record the start of an OAuth2 session and send the signal `OAuth2SessionStarted`.
 
     Do nothing if the caller's token does not belong to an application."""
     actor = call.actor
@@ -59,7 +59,7 @@ def on_session_began(call: Call, user_id: int, session_id: str) -> None:
 
 
 def on_session_ended(call: Call, user_id: int, session_id: str) -> None:
-    """Delete an ended OAuth2 session and raise `OAuth2SessionEnded`. Do nothing if the session was not recorded."""
+    """Delete an ended OAuth2 session and send the signal `OAuth2SessionEnded`. Do nothing if the session was not recorded."""
     ended_application_id = store.delete(call.tx, session_id)
     if ended_application_id is not None:
         application_id = ApplicationId(ended_application_id)

@@ -288,7 +288,7 @@ def remove_identities(call: Call, user_id: UserId) -> None:
 def revoke_authorizations(call: Call, user_id: UserId) -> None:
     """Revoke the authorizations of a banned account and remove its identities."""
     oauth2.authorizations.deauthorize_all(call, user_id)
-    # Families that know the account only by an identity have no authorization and raise no signal.
+    # Families that know the account only by an identity have no authorization and send no signal.
     remove_identities(call, user_id)
 
 

@@ -1,4 +1,4 @@
-"""Signals that the identities slice raises inside the transaction, for friends, lobbies and messages."""
+"""Signals that the identities slice sends inside the transaction, for friends, lobbies and messages."""
 
 import msgspec
 

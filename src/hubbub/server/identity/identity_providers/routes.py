@@ -35,14 +35,20 @@ async def set_external_identity_provider_configuration(
 ) -> wire.ProviderConfiguration:
     """Set an identity provider of an application.
 
-    An OIDC issuer must be reachable and valid when it is saved. Its discovery document and keys are fetched again."""
-    config, now_ms = await operation.read(lambda call: _require_manager_and_type(call, application_id, type))
+    An OIDC issuer must be reachable and valid when it is saved. Its discovery document and keys are fetched without the
+    cache."""
+
+    def check_request(call: Call) -> tuple[Config, int]:
+        _require_manager_and_type(call, application_id, type)
+        return call.config, call.now_ms
+
+    config, now_ms = await operation.read(check_request)
     validation = IssuerValidation.choose(now_ms, allows_any_host=config.identity.allow_any_issuer)
     settings = ProviderSettings(clients=body.clients, oidc_issuer_url=body.oidc_issuer_url or None)
     _require_distinct_clients(settings)
     if type == "OIDC":
-        for issuer in _require_issuers(settings, config, is_strict=validation.is_strict):
-            await oidc.require_issuer(operation, issuer, now_ms, validation)
+        for issuer_url in _require_issuers(settings, config, is_strict=validation.is_strict):
+            await oidc.require_issuer(operation, issuer_url, now_ms, validation)
     elif settings.oidc_issuer_url or any(client.oidc_issuer_url for client in settings.clients):
         raise errors.invalid(
             "oidc_issuer_url", "OIDC_ISSUER_NOT_ALLOWED", "Only OIDC providers can have an issuer URL."
@@ -66,12 +72,11 @@ def delete_external_identity_provider_configuration(call: Call, application_id: 
         raise errors.NOT_FOUND()
 
 
-def _require_manager_and_type(call: Call, application_id: int, type: str) -> tuple[Config, int]:
-    """Return the configuration and the current time, or raise if the caller or the provider type is not allowed."""
+def _require_manager_and_type(call: Call, application_id: int, type: str) -> None:
+    """Raise unless the caller manages the application and it can configure the provider type."""
     applications.require_manager(call, application_id)
     if type not in PROVIDER_TYPES:
         raise errors.invalid("type", *errors.choices(list(PROVIDER_TYPES)))
-    return call.config, call.now_ms
 
 
 def _require_distinct_clients(settings: ProviderSettings) -> None:
@@ -87,11 +92,13 @@ def _require_issuers(settings: ProviderSettings, config: Config, *, is_strict: b
     form = errors.FormErrors()
     issuer_urls: dict[str, None] = {}
     if settings.oidc_issuer_url:
-        _check_issuer(form, ("oidc_issuer_url",), settings.oidc_issuer_url, config, issuer_urls, is_strict=is_strict)
+        _add_issuer_or_error(
+            form, ("oidc_issuer_url",), settings.oidc_issuer_url, config, issuer_urls, is_strict=is_strict
+        )
     for index, client in enumerate(settings.clients):
         if client.oidc_issuer_url:
             path = ("clients", index, "oidc_issuer_url")
-            _check_issuer(form, path, client.oidc_issuer_url, config, issuer_urls, is_strict=is_strict)
+            _add_issuer_or_error(form, path, client.oidc_issuer_url, config, issuer_urls, is_strict=is_strict)
         elif not settings.oidc_issuer_url:
             form.add("oidc_issuer_url", *errors.required())
             break
@@ -99,7 +106,7 @@ def _require_issuers(settings: ProviderSettings, config: Config, *, is_strict: b
     return list(issuer_urls)
 
 
-def _check_issuer(
+def _add_issuer_or_error(
     form: errors.FormErrors,
     path: tuple[str | int, ...],
     url: str,
@@ -119,9 +126,9 @@ def _check_issuer(
 
 def _configuration_view(config: Config, row: ProviderRow) -> wire.ProviderConfiguration:
     settings = actions.decode_settings(row)
-    issuer = settings.oidc_issuer_url
+    issuer_url = settings.oidc_issuer_url
     return wire.ProviderConfiguration(
         type=row.type,
         clients=settings.clients,
-        oidc_issuer_url=None if issuer is None else issuers.resolve_issuer_url(config, issuer),
+        oidc_issuer_url=None if issuer_url is None else issuers.resolve_issuer_url(config, issuer_url),
     )

@@ -1,4 +1,4 @@
-"""Publish documents, and record which versions users accept."""
+"""Publish legal documents, and record which versions users accept."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -65,7 +65,7 @@ def list_unaccepted(call: Call, user_id: UserId) -> list[DocumentRow]:
     return [row for row in list_current(call) if accepted_versions.get(row.kind, 0) < row.required_version]
 
 
-def view(row: DocumentRow) -> wire.DocumentVersion:
+def version_view(row: DocumentRow) -> wire.DocumentVersion:
     """Build the wire model of a version without its text."""
     return wire.DocumentVersion(
         kind=DocumentKind(row.kind), version=row.version, published_at=codec.timestamp(row.published_ms)
@@ -73,7 +73,7 @@ def view(row: DocumentRow) -> wire.DocumentVersion:
 
 
 def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
-    """Return the documents that a user accepted for the export of their data."""
+    """Return the documents that a user accepted, for the data export."""
     return {
         "accepted_documents": [
             {"kind": row.kind, "version": row.version, "accepted_at": codec.timestamp(row.accepted_ms)}

@@ -10,7 +10,7 @@ from hubbub.server.identity.legal_documents import actions, store
 @handles(wire.LIST_DOCUMENTS)
 def list_documents(call: Call) -> list[wire.DocumentVersion]:
     """List the current versions of the published documents, without their texts."""
-    return [actions.view(row) for row in actions.list_current(call)]
+    return [actions.version_view(row) for row in actions.list_current(call)]
 
 
 @handles(wire.GET_DOCUMENT)
@@ -28,7 +28,7 @@ def get_document(call: Call, document_kind: str) -> wire.LegalDocument:
 @handles(wire.LIST_UNACCEPTED_DOCUMENTS)
 def list_unaccepted_documents(call: Call) -> list[wire.DocumentVersion]:
     """List the documents that the current user has to accept."""
-    return [actions.view(row) for row in actions.list_unaccepted(call, call.user_id)]
+    return [actions.version_view(row) for row in actions.list_unaccepted(call, call.user_id)]
 
 
 @handles(wire.ACCEPT_DOCUMENTS)

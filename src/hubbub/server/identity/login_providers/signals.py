@@ -1,4 +1,4 @@
-"""Signals that the slice of external logins raises inside the transaction."""
+"""Signals that the slice of external logins sends inside the transaction."""
 
 import msgspec
 

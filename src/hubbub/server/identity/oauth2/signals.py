@@ -1,4 +1,4 @@
-"""Signals that the oauth2 slice raises inside the transaction."""
+"""Signals that the oauth2 slice sends inside the transaction."""
 
 import msgspec
 

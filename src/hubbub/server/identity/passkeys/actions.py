@@ -53,7 +53,7 @@ def create(call: Call, row: PasskeyRow) -> None:
 
 
 def delete(call: Call, row: PasskeyRow) -> None:
-    """Delete a passkey and raise `PasskeyDeleted`."""
+    """Delete a passkey and send the signal `PasskeyDeleted`."""
     store.delete(call.tx, row.id)
     call.notify(PasskeyDeleted(user_id=row.user_id, name=row.name))
 

@@ -1,4 +1,4 @@
-"""Signals that the passkeys slice raises inside the transaction."""
+"""Signals that the passkeys slice sends inside the transaction."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Signals that the administration of registrations raises inside the transaction."""
+"""Signals that the administration of registrations sends inside the transaction."""
 
 import msgspec
 

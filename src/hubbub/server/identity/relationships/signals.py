@@ -1,4 +1,4 @@
-"""Signals that the relationships slice raises inside the transaction."""
+"""Signals that the relationships slice sends inside the transaction."""
 
 import msgspec
 

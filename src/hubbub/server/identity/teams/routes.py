@@ -217,7 +217,7 @@ async def transfer_application(
         row = applications.access.require_owner(call, application_id)
         row = row._replace(team_id=team.id, owner_id=UserId(team.owner_id))
         applications.management.update(call, row)
-        return applications.management.application(call, row, for_user=True)
+        return applications.management.application_view(call, row, for_user=True)
 
     await operation.read(require_transfer_allowed)
     return await accounts.logins.run_with_mfa(operation, body.code, transfer)

@@ -1,4 +1,4 @@
-"""Update and delete users, publish their profiles to their own sessions, and raise signals."""
+"""Update and delete users, publish their profiles to their own sessions, and send signals."""
 
 from hubbub.protocol import codec
 from hubbub.protocol.enums import PremiumType
@@ -13,7 +13,7 @@ from hubbub.server.identity.users.store import UserRow
 
 
 def update_profile(call: Call, row: UserRow) -> wire.MyUser:
-    """Update a user's profile, publish it to the user's sessions and raise `UserChanged`."""
+    """Update a user's profile, publish it to the user's sessions and send the signal `UserChanged`."""
     store.update(call.tx, row)
     publish_user(call, row)
     call.notify(UserChanged(row))
@@ -23,7 +23,7 @@ def update_profile(call: Call, row: UserRow) -> wire.MyUser:
 def publish_user(call: Call, row: UserRow) -> None:
     """Publish a user's profile to the user's own sessions.
 
-    OAuth2 sessions receive the profile without the fields that require a scope."""
+    OAuth2 sessions receive the profile as for a token without scopes."""
     own_actor = Actor(user_id=row.id, kind="bot" if row.bot else "user")
     oauth2_actor = Actor(user_id=row.id, kind="bearer")
     audience = UserAudience.of(row.id)
@@ -48,8 +48,11 @@ def set_email(call: Call, row: UserRow, email: str, *, is_verified: bool) -> Use
 
 
 def set_primary_guild(call: Call, row: UserRow, primary_guild: wire.PrimaryGuild | None) -> UserRow:
-    """Store the primary guild whose tag a user displays, or None, and publish the change. Return the changed row."""
+    """Store the primary guild whose tag a user displays, or None, publish the user and send the signal `UserChanged`.
+
+    Return the changed row."""
     row = row._replace(primary_guild=None if primary_guild is None else codec.encode(primary_guild).decode())
+    # The store finds the users who display the tag of a guild by the ID, so a guild without a tag is stored without it.
     has_tag = primary_guild is not None and primary_guild.tag is not None
     store.set_primary_guild(
         call.tx, row.id, primary_guild.identity_guild_id if primary_guild and has_tag else None, row.primary_guild
@@ -60,7 +63,7 @@ def set_primary_guild(call: Call, row: UserRow, primary_guild: wire.PrimaryGuild
 
 
 def delete(call: Call, user_id: int) -> None:
-    """Delete a user: first the tokens, then the data of other slices by `UserDeleted`, then the row."""
+    """Delete a user: the tokens and quotas, then the data of other slices, which listen to `UserDeleted`, then the row."""
     auth.revoke(call.tx, user_id)
     quotas.delete_quotas(call.tx, user_id)
     call.notify(UserDeleted(UserId(user_id)))

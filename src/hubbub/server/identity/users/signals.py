@@ -1,4 +1,4 @@
-"""Signals that the users slice raises inside the transaction."""
+"""Signals that the users slice sends inside the transaction."""
 
 import msgspec
 

@@ -40,7 +40,7 @@ def ban(call: Call, guild_id: GuildId, target_users: Sequence[UserRow], delete_m
 
 
 def notify_user_banned(call: Call, guild_id: GuildId, user_id: int, delete_message_seconds: int) -> None:
-    """Raise the signal `UserBanned`, so that listeners delete the recent messages of a banned user."""
+    """Send the signal `UserBanned`, so that listeners delete the recent messages of a banned user."""
     call.notify(UserBanned(guild_id=guild_id, user_id=UserId(user_id), delete_message_seconds=delete_message_seconds))
 
 

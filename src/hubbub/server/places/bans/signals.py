@@ -1,4 +1,4 @@
-"""Signals that the bans slice raises inside the transaction."""
+"""Signals that the bans slice sends inside the transaction."""
 
 import msgspec
 

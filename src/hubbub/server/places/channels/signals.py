@@ -1,4 +1,4 @@
-"""Signals that the channels slice raises inside the transaction."""
+"""Signals that the channels slice sends inside the transaction."""
 
 import msgspec
 

@@ -17,10 +17,10 @@ CREATE_PERMISSION = Permissions.CREATE_GUILD_EXPRESSIONS
 MANAGE_PERMISSION = Permissions.MANAGE_GUILD_EXPRESSIONS
 
 
-def require_creator(call: Call, guild_id: GuildId) -> GuildAccess:
+def require_can_create(call: Call, guild_id: GuildId) -> GuildAccess:
     """Require a caller who may create expressions, and return their access to the guild (spec/http.md#2.4).
 
-    Before `changes.PERMISSION_SPLITS`, MANAGE_GUILD_EXPRESSIONS was enough, too."""
+    Before `changes.PERMISSION_SPLITS`, MANAGE_GUILD_EXPRESSIONS was also sufficient."""
     standing = access.get_guild_standing(call, guild_id)
     if changes.PERMISSION_SPLITS.is_active(call.now_ms) or _can_create(call, standing):
         return access.require_guild(call, guild_id, CREATE_PERMISSION)
@@ -52,15 +52,15 @@ def can_see_creators(call: Call, standing: GuildAccess) -> bool:
 
 
 def _can_create(call: Call, standing: GuildAccess) -> bool:
-    # spec/dated-changes.md#3: until 20 November 2025 CREATE_GUILD_EXPRESSIONS had no effect for bots.
+    # Until 20 November 2025 CREATE_GUILD_EXPRESSIONS had no effect for bots (spec/dated-changes.md#3).
     is_effective = not call.actor.is_bot or changes.CREATE_PERMISSIONS_FOR_BOTS.is_active(call.now_ms)
     return is_effective and standing.can(CREATE_PERMISSION)
 
 
 def require_free_slot(
-    tx: Tx, kind: ExpressionKind[Any, Any], guild_id: GuildId, full_error: ErrorCode, **column_values: int
+    tx: Tx, kind: ExpressionKind[Any, Any], guild_id: GuildId, no_slot_error: ErrorCode, **column_values: int
 ) -> None:
-    """Raise `full_error` if the expressions of a guild take all slots of its premium tier and features.
+    """Raise `no_slot_error` if the expressions of a guild take all slots of its premium tier and features.
 
     `column_values` restricts the count to expressions with the given column values."""
     guild = store.read_guild_limits(tx, guild_id)
@@ -68,4 +68,4 @@ def require_free_slot(
     if kind.more_slots_feature in guild.features:
         slots_max = max(slots_max, kind.more_slots_max)
     if kind.table.count_by(tx, guild_id=guild_id, **column_values) >= slots_max:
-        raise full_error()
+        raise no_slot_error()

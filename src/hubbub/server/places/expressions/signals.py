@@ -1,4 +1,4 @@
-"""Signals that the expressions slice raises inside the transaction."""
+"""Signals that the expressions slice sends inside the transaction."""
 
 import msgspec
 

@@ -39,7 +39,7 @@ def update_tag(call: Call, before: wire.GuildProfile, after: wire.GuildProfile) 
     """Store and audit a guild's changed tag, and schedule the update of the members who display it."""
     if before == after:
         return
-    store.put(call.tx, GuildTagRow(after.id, after.tag, after.badge) if after.tag is not None else None, after.id)
+    store.put(call.tx, after.id, GuildTagRow(after.id, after.tag, after.badge) if after.tag is not None else None)
     audit.record(
         call,
         after.id,
@@ -87,7 +87,7 @@ def update_members(call: Call, payload: UpdateMembersPayload) -> None:
 
 def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
     """Delete the tag of a deleted guild and schedule the update of the members who display it."""
-    store.put(call.tx, None, signal.guild_id)
+    store.put(call.tx, signal.guild_id, None)
     call.tx.enqueue(
         UPDATE_MEMBERS_JOB, UpdateMembersPayload(guild_id=signal.guild_id), key=f"guild_tags:{int(signal.guild_id)}"
     )

@@ -9,7 +9,7 @@ TABLES: Final = ("guild_tags",)
 
 
 class GuildTagRow(NamedTuple):
-    """The tag of a guild. A guild has at most one tag."""
+    """The tag of a guild: a short text that members show beside their name. A guild has at most one."""
 
     guild_id: int
     tag: str
@@ -21,7 +21,7 @@ def find(tx: Tx, guild_id: int) -> GuildTagRow | None:
     return tx.find(GuildTagRow, "SELECT guild_id, tag, badge FROM guild_tags WHERE guild_id = ?", guild_id)
 
 
-def put(tx: Tx, row: GuildTagRow | None, guild_id: int) -> None:
+def put(tx: Tx, guild_id: int, row: GuildTagRow | None) -> None:
     """Insert or replace the tag of a guild, or delete it if `row` is None."""
     if row is None:
         tx.run("DELETE FROM guild_tags WHERE guild_id = ?", guild_id)

@@ -1,4 +1,4 @@
-"""Signals that the guilds slice raises inside the transaction."""
+"""Signals that the guilds slice sends inside the transaction."""
 
 import msgspec
 

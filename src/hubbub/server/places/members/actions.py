@@ -1,4 +1,4 @@
-"""Add, update and remove members: write, audit, publish, raise signals."""
+"""Add, update and remove members: write, audit, publish, send signals."""
 
 from collections.abc import Iterable, Sequence
 

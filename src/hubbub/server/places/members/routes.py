@@ -36,7 +36,7 @@ def _clean_nick(nick: str | None) -> str | None:
 
 @handles(wire.GET_MY_GUILD_MEMBER)
 def get_my_guild_member(call: Call, guild_id: GuildId) -> wire.Member:
-    """Get the current user's guild member.
+    """Get the current user as a member of a guild.
 
     A guild that the user is not in counts as unknown."""
     try:
@@ -85,7 +85,7 @@ def add_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wire.
     if store.find_row(call.tx, guild_id, user_id) is not None:
         return Response(204)
     rules.require_can_join(call, guild_id, user_id)
-    nick = _clean_nick(body.nick or None)
+    nick = None if body.nick is UNSET else _clean_nick(body.nick)
     if nick is not None:
         access.require_guild(call, guild_id, Permissions.MANAGE_NICKNAMES)
     if body.mute:
@@ -117,8 +117,8 @@ def update_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wi
     target channel, `communication_disabled_until` MODERATE_MEMBERS, and `flags` MANAGE_GUILD, MANAGE_ROLES, or all
     of MODERATE_MEMBERS, KICK_MEMBERS and BAN_MEMBERS.
 
-    A nickname, a timeout or a role requires that the caller's highest role is above the member's highest role or
-    the given role.
+    For a timeout and for the nickname of another member, the caller's highest role must be above the member's highest
+    role; for `roles`, above each role that is added or removed.
     """
     standing = access.get_guild_standing(call, guild_id)
     membership = _require_member(call, guild_id, user_id)
@@ -254,7 +254,8 @@ def preview_prune_guild(call: Call, guild_id: GuildId, query: wire.PreviewPrune)
 def prune_guild(call: Call, guild_id: GuildId, body: wire.PruneGuild) -> wire.PruneResult:
     """Prune guild members.
 
-    Members who were inactive for the given number of days are removed.
+    Members who were inactive for the given number of days are removed. Bots, the owner, the caller and members with a role
+    that is not in `include_roles` are kept.
 
     The caller needs MANAGE_GUILD, and ADMINISTRATOR if the guild has the feature PRUNE_REQUIRES_ADMIN.
     """

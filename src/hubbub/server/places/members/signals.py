@@ -1,4 +1,4 @@
-"""Signals that the members slice raises inside the transaction."""
+"""Signals that the members slice sends inside the transaction."""
 
 import msgspec
 

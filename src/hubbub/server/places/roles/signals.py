@@ -1,4 +1,4 @@
-"""Signals that the roles slice raises inside the transaction."""
+"""Signals that the roles slice sends inside the transaction."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Signals that the stage instances slice raises inside the transaction."""
+"""Signals that the stage instances slice sends inside the transaction."""
 
 import msgspec
 

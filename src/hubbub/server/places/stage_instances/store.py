@@ -21,7 +21,7 @@ PERSONAL_DATA: Final = (
 
 
 class StageInstanceRow(NamedTuple):
-    """A live stage. A stage channel has at most one."""
+    """A stage instance: a stage channel that is live. A channel has at most one."""
 
     channel_id: int
     id: int
@@ -34,7 +34,7 @@ class StageInstanceRow(NamedTuple):
     """ID of the user who started the stage; None if it started without an acting user."""
 
 
-COLUMNS = ", ".join(StageInstanceRow._fields)
+COLUMNS: Final = ", ".join(StageInstanceRow._fields)
 
 
 def find(tx: Tx, channel_id: int) -> StageInstanceRow | None:
@@ -47,6 +47,7 @@ def list_guild_instances(tx: Tx, guild_id: int) -> list[StageInstanceRow]:
 
 
 def list_channel_instances(tx: Tx, channel_ids: Sequence[int]) -> list[StageInstanceRow]:
+    """Return the stage instances of channels, in no defined order."""
     rows: list[StageInstanceRow] = []
     for batch in batches(channel_ids):
         rows += tx.fetch(

@@ -22,6 +22,7 @@ CODE_LENGTH: Final = 12
 _DEFAULT_SETTING_FIELDS: Final = tuple(
     name for name in wire.TemplateChannel.__struct_fields__ if name.startswith("default_")
 )
+"""Fields of a channel with defaults for new threads and posts."""
 
 _CODE_CHARACTERS: Final = string.digits + string.ascii_letters
 
@@ -141,9 +142,11 @@ def _load_snapshot(call: Call, row: TemplateRow) -> wire.TemplateGuild:
         # spec/dated-changes.md#3: before gradients a role had `color` only; snapshots always store `colors`.
         for role in template_guild.roles:
             role.colors = UNSET
+    # Snapshots do not contain the field.
     template_guild.icon_hash = None
     for channel in template_guild.channels:
-        # hikari fails on a default that is null. Snapshots store null, so that older snapshots do not become dirty.
+        # The library hikari fails if a default is null. Stored snapshots keep null, because a template is dirty if its stored
+        # form differs.
         for field in _DEFAULT_SETTING_FIELDS:
             if getattr(channel, field) is None:
                 setattr(channel, field, UNSET)

@@ -1,4 +1,4 @@
-"""Signals that the voice states slice raises inside the transaction."""
+"""Signals that the voice states slice sends inside the transaction."""
 
 import msgspec
 

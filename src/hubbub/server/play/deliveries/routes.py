@@ -1,4 +1,4 @@
-"""HTTP handlers for the log of deliveries."""
+"""HTTP handlers for the log of deliveries: requests that were sent to the endpoints of applications."""
 
 from msgspec import UNSET
 

@@ -1,4 +1,4 @@
-"""Signals of the lobbies slice, raised inside the transaction."""
+"""Signals of the lobbies slice, sent inside the transaction."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Signals that the direct messages slice raises inside the transaction."""
+"""Signals that the direct messages slice sends inside the transaction."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Store, update and delete messages, raise the signals of the slice and publish its events.
+"""Store, update and delete messages, send the signals of the slice and publish its events.
 
 Only this module of the slice publishes events; `creation.py` and `edits.py` build the rows."""
 
@@ -58,7 +58,7 @@ class CreatedMessage(NamedTuple):
 def create(call: Call, channel_or_access: ChannelAccess | ChannelRef, new_message: NewMessage) -> CreatedMessage:
     """Store a new message, raise MessageCreated, publish the message and return it.
 
-    Ephemeral messages raise no signal. All messages except imported ones are created here. With a `ChannelAccess`, the
+    Ephemeral messages send no signal. All messages except imported ones are created here. With a `ChannelAccess`, the
     roles of its user are not read again."""
     if isinstance(channel_or_access, ChannelRef):
         channel, standing = channel_or_access, None
@@ -228,7 +228,7 @@ def set_pinned(call: Call, row: MessageRow, pinned_ms: int | None) -> wire.Messa
 def update(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Message:
     """Store an updated message, replace its files, raise MessageChanged, publish the message and return it.
 
-    Files of ephemeral messages are not replaced, and they raise no signal."""
+    Files of ephemeral messages are not replaced, and they send no signal."""
     store.update(call.tx, row)
     if not row.is_ephemeral:
         jobs.replace_files(call, channel, row)

@@ -22,10 +22,10 @@ from hubbub.server.talk.messages.content import json_columns
 from hubbub.server.talk.messages.content.records import MessageRow, ReactionCountRow, StoredInteraction
 
 REFERENCE_SHOWING_TYPES: Final = frozenset({MessageType.REPLY, MessageType.THREAD_STARTER_MESSAGE})
-"""Message types that show their referenced message: replies and thread starter messages."""
+"""Message types whose views contain the referenced message."""
 MENTIONS_INDEX: Final = MessageRow._fields.index("mentions")
 EMPTY_COLUMNS: Final = MessageRow(0, 0, 0, 0, 0, "")[MENTIONS_INDEX:]
-"""Columns from `mentions` on of a message that has content only."""
+"""Values of `mentions` and all later columns of a message that has only content."""
 
 
 class RelatedData:
@@ -37,8 +37,11 @@ class RelatedData:
         self.call = call
         self.users: dict[int, User] = {}
         self.reactions: dict[int, list[Reaction]] = {}
+        """Reactions by message ID."""
         self.poll_counts: dict[int, list[PollAnswerCount]] = {}
+        """Votes of polls by message ID."""
         self.referenced_rows: dict[tuple[int, int], MessageRow] = {}
+        """Referenced messages by channel ID and message ID."""
         self.threads: dict[int, Thread] = {}
         self.signer: AttachmentSigner | None = None
 
@@ -50,8 +53,9 @@ class RelatedData:
         poll_message_ids: list[int] = []
         thread_ids: list[int] = []
         for row in rows:
+            # The author of a webhook message is the webhook, not a user. In responses to interactions author_id, webhook_id
+            # and application_id are equal, and the author is the bot.
             if row.author_id != row.webhook_id or row.webhook_id == row.application_id:
-                # For interaction responses author_id, webhook_id and application_id are equal.
                 user_ids.add(row.author_id)
             if row[MENTIONS_INDEX:] == EMPTY_COLUMNS and not row.flags:
                 continue
@@ -106,7 +110,7 @@ class RelatedData:
                 self.users[user_id] = users.user_view(row)
 
     def get_user(self, user_id: int) -> User:
-        """Return a user, or a placeholder for a deleted one."""
+        """Return a loaded user, or a placeholder if the user was deleted."""
         loaded_user = self.users.get(user_id)
         return User(id=UserId(user_id), username="Deleted User") if loaded_user is None else loaded_user
 

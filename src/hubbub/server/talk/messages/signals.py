@@ -1,4 +1,4 @@
-"""Signals that the messages slice raises inside the transaction, from the creation of a message to its deletion."""
+"""Signals that the messages slice sends inside the transaction, from the creation of a message to its deletion."""
 
 from typing import Any
 

@@ -208,7 +208,9 @@ class GatewayContext:
 
         def read_opening(tx: Tx) -> SessionOpening:
             call = self.call(tx, session)
-            guilds = [guild for guild in self._guild_reader.guild_ids(tx, session.user_id) if session.owns_guild(guild)]
+            guilds = [
+                guild for guild in self._guild_reader.guild_ids(tx, session.user_id) if session.is_guild_in_shard(guild)
+            ]
             guild_entries: list[Any] = [{"id": GuildId(guild), "unavailable": True} for guild in guilds]
             if session.is_oauth2:
                 names = self._guild_reader.guild_names(tx, guilds) if Scope.GUILDS in session.actor.scopes else {}

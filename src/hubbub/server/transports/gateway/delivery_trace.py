@@ -113,7 +113,7 @@ def explain_user_miss(session: GatewaySession, dispatch: Dispatch) -> str:
         return "meant for another session of the user"
     if dispatch.event == "GUILD_CREATE":
         return "GUILD_CREATE is being prepared for this session and follows"
-    if not session.owns_event_of(audience.shard_guild_id):
+    if not session.is_event_in_shard(audience.shard_guild_id):
         return (
             "belongs to another shard"
             if audience.shard_guild_id is not None

@@ -264,7 +264,7 @@ class GuildHub:
 
     def _lacks_commit(self, seat: Seat, stamp: int) -> bool:
         member = self._members.get(seat.session.user_id)
-        return not seat.session.has_commit(stamp) or (member is not None and not member.snapshot.covers(stamp))
+        return not seat.session.is_commit_in_ready(stamp) or (member is not None and not member.snapshot.covers(stamp))
 
     def _needs_refresh(self, dispatch: Dispatch) -> bool:
         """Return whether the guild or a member must be re-read before this event is delivered."""

@@ -1,6 +1,7 @@
 """A gateway session: one totally ordered stream of events for one client, over any number of connections.
 
-A session has one `Seat` per guild of its shard; OAuth2 sessions have none. `send_all` sends a packet to many sessions.
+A session has one `Seat` per guild of its shard, which is the state of the session within that guild; OAuth2 sessions have
+none. `send_all` sends a packet to many sessions.
 """
 
 import asyncio
@@ -48,16 +49,17 @@ PREFIXES_OUTSIDE_GUILD_CREATE: Final = (
 
 
 class SeatState(msgspec.Struct, array_like=True):
-    """The channels of a guild that a client knows, for another node that takes the session."""
+    """The channels of a guild that a client knows; passed to another node that takes over the session."""
 
     visible_channels: frozenset[int]
     moderated_channels: frozenset[int]
 
 
 class RecipientClass:
-    """Identity object of sessions with the same kind of token, application, family, scopes and intents.
+    """Identity object that sessions with the same kind of token, application, family, scopes and intents share.
 
-    `GatewaySession.accepts` and the intents have the same result for all sessions of a class.
+    For OAuth2 sessions of one class, `GatewaySession.accepts` and the check of the intents have the same result. For other
+    sessions, `GatewaySession.accepts` also depends on the capabilities, so the class must not be used for them.
     """
 
     __slots__ = ("__weakref__",)
@@ -148,9 +150,9 @@ class GatewaySession:
         self.early_events: list[Dispatch] | None = []
         """Events for the user received before READY was sent; None afterwards."""
         self.snapshot: Snapshot | None = None
-        """The store snapshot of READY; None once no earlier event can still arrive."""
+        """The store snapshot of READY, used to drop events that READY contains; None once no earlier event can still arrive."""
         self.first_snapshot: Snapshot | None = None
-        """The store snapshot of READY, which stays set; None before READY."""
+        """The store snapshot of READY, kept until the session ends; None before READY and in a session from another node."""
         self.acknowledged_seq = 0
         """The last sequence number that the client acknowledged in a heartbeat."""
         self.expiry_timer: Timer | None = None
@@ -194,16 +196,16 @@ class GatewaySession:
             and (not game_filter.with_scope or game_filter.with_scope in actor.scopes)
         )
 
-    def owns_guild(self, guild_id: int) -> bool:
+    def is_guild_in_shard(self, guild_id: int) -> bool:
         """Return whether a guild belongs to this session's shard (spec/gateway.md#4.2)."""
         return (guild_id >> 22) % self.shard.shard_count == self.shard.shard_id
 
-    def owns_event_of(self, guild_id: int | None) -> bool:
+    def is_event_in_shard(self, guild_id: int | None) -> bool:
         """Return whether an event belongs to this session's shard; an event without a guild belongs to shard 0."""
-        return self.shard.shard_id == 0 if guild_id is None else self.owns_guild(guild_id)
+        return self.shard.shard_id == 0 if guild_id is None else self.is_guild_in_shard(guild_id)
 
-    def has_commit(self, stamp: int) -> bool:
-        """Return whether READY contains the commit with this stamp; False for stamp 0."""
+    def is_commit_in_ready(self, stamp: int) -> bool:
+        """Return whether READY contains the commit with this stamp; False for stamp 0 and if there is no snapshot."""
         return self.first_snapshot is not None and stamp != 0 and self.first_snapshot.covers(stamp)
 
     def needs_event(self, dispatch: Dispatch) -> bool:
@@ -255,9 +257,9 @@ class Seat:
         self.visible_channels: frozenset[int] = frozenset()
         """IDs of the channels that are visible to the client, from GUILD_CREATE and later events."""
         self.moderated_channels: frozenset[int] = frozenset()
-        """IDs of the channels whose private threads were all sent to the session."""
+        """IDs of the channels in which the member has MANAGE_THREADS; all their private threads were sent to the session."""
         self.known_channels: SeatState | None = None
-        """The channels that the client knows from another node, if the session was taken from it; None otherwise."""
+        """The channels that the client knows from another node, if this node took over the session from it; None otherwise."""
         self.is_removed = False
 
     @property
@@ -276,7 +278,7 @@ class Seat:
 
 
 def is_received(dispatch: Dispatch, received_numbers: Mapping[int, int]) -> bool:
-    """Return whether a node that has handled the messages up to these numbers has handled an event."""
+    """Return whether a node that handled the messages up to `received_numbers`, by publisher, has handled this event."""
     if dispatch.origin is None:
         return False
     publisher_id, number = dispatch.origin
@@ -286,9 +288,9 @@ def is_received(dispatch: Dispatch, received_numbers: Mapping[int, int]) -> bool
 def send_all(sessions: list[GatewaySession], packet: Packet) -> None:
     """Send a packet to many sessions, like `GatewaySession.send`.
 
-    Frames are built in batches before the first one is written, because each write is a system call that leaves the
-    processor caches cold for the code after it. Metrics are updated once for all sessions. Sessions of API versions 6 and 7
-    receive a converted packet.
+    Frames are built in batches before the first one is written, because each write is a system call, which evicts the code
+    and data of this process from the processor caches. Metrics are updated once for all sessions. Sessions of API versions
+    6 and 7 receive a converted packet.
     """
     templates, sent_count, older_sessions = packet.templates, 0, []
     for batch in batches(sessions, WRITE_BATCH_SIZE):

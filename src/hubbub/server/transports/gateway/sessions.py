@@ -271,7 +271,7 @@ class GatewaySessions:
         if session.is_oauth2:
             self._spawn(self._send_guild_name(session, guild_id))
             return
-        if session.has_ended or not session.owns_guild(guild_id):
+        if session.has_ended or not session.is_guild_in_shard(guild_id):
             return
         previous_seat = session.seats.get(guild_id)
         if previous_seat is not None and not previous_seat.is_removed:

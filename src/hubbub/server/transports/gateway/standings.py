@@ -70,7 +70,7 @@ class MemberStanding:
 
     @property
     def moderated(self) -> frozenset[int]:
-        """IDs of the channels whose private threads are all visible."""
+        """IDs of the visible channels in which the member has MANAGE_THREADS, so that all their private threads are visible."""
         if self._moderated is None:
             thread_parent_ids = [
                 channel_id

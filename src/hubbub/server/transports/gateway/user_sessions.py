@@ -92,7 +92,7 @@ class UserSessions:
                     self._control.revoke(session)
         elif dispatch.event == USER_GAP:
             for session in list(self.sessions):
-                if not session.has_commit(dispatch.stamp):
+                if not session.is_commit_in_ready(dispatch.stamp):
                     self._control.invalidate(session)
         # Other events whose names start with `_` are internal and not for clients.
         elif not dispatch.event.startswith("_"):
@@ -154,7 +154,7 @@ class UserSessions:
         elif (
             session.shard.shard_count > 1
             and not audience.session_id
-            and not session.owns_event_of(audience.shard_guild_id)
+            and not session.is_event_in_shard(audience.shard_guild_id)
         ):
             return
         game_filter = audience.game_filter
@@ -201,7 +201,7 @@ class UserSessions:
         if dispatch.event == GUILD_CREATE.name:
             self._control.add_to_guild(session, guild_id, is_joining=guild.unavailable is None)
             return False
-        if not session.owns_guild(guild_id):
+        if not session.is_guild_in_shard(guild_id):
             return False
         self._control.remove_from_guild(session, guild_id)
         return True

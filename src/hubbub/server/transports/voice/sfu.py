@@ -339,7 +339,7 @@ class Forwarder:
         peer.report_timer = loop.call_later(REPORT_INTERVAL_SECONDS, self._send_report, peer)
         ssrc = peer.ssrc if peer.browser is None else peer.browser.audio_ssrc
         if ssrc is not None:
-            self._send_control(peer, rtp.receiver_report(ssrc, peer.reception.highest, peer.reception.lost))
+            self._send_control(peer, rtp.build_receiver_report(ssrc, peer.reception.highest, peer.reception.lost))
 
     def _send_bitrate(self, peer: Peer) -> None:
         """Send a browser the bitrate that it may use for its video."""
@@ -348,7 +348,7 @@ class Forwarder:
         if peer.sends_video and peer.browser is not None and peer.browser.video_ssrc is not None:
             peer.bitrate_limit.record_loss(peer.video_reception.take_loss())
             limit = peer.bitrate_limit.update(BITRATE_INTERVAL_SECONDS)
-            self._send_control(peer, rtp.bitrate_limit(peer.browser.video_ssrc, limit))
+            self._send_control(peer, rtp.build_remb(peer.browser.video_ssrc, limit))
 
     def restart_video(self, peer: Peer) -> None:
         """Accept another video of a browser, with another SSRC."""
@@ -383,7 +383,7 @@ class Forwarder:
 
     def _relay_key_frame_requests(self, peer: Peer, packet: bytes) -> None:
         """Forward the key frame requests in a decrypted RTCP packet to the senders of the streams."""
-        for ssrc in rtp.requested_key_frames(packet):
+        for ssrc in rtp.key_frame_request_ssrcs(packet):
             self._request_key_frame(peer, ssrc)
 
     def _request_key_frame(self, peer: Peer, ssrc: int) -> None:
@@ -397,10 +397,10 @@ class Forwarder:
         now = asyncio.get_running_loop().time()
         if now - sender.key_frame_requested_at >= KEY_FRAME_INTERVAL_SECONDS:
             sender.key_frame_requested_at = now
-            self._send_control(sender, rtp.picture_loss(own_ssrc))
+            self._send_control(sender, rtp.build_picture_loss(own_ssrc))
 
     def _send_bye(self, peer: Peer, remaining_count: int) -> None:
-        self._send_control(peer, rtp.bye())
+        self._send_control(peer, rtp.build_bye())
         if remaining_count > 1:
             loop = asyncio.get_running_loop()
             self._bye_timers = {

@@ -10,7 +10,7 @@ from hubbub.server.transports.web.page_requests import PageRequest, page
 ACTIVITY_PATH: Final = r"/activities/{application_id:\d{1,19}}"
 
 
-@page("GET", ACTIVITY_PATH, public=True)
+@page("GET", ACTIVITY_PATH, is_public=True)
 async def show_activity(request: PageRequest) -> web.Response:
     """Show an activity and the link that was followed."""
     fields = ("link_id", "custom_id", "referrer_id")

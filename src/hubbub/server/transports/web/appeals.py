@@ -10,13 +10,13 @@ from hubbub.server.transports.web.login import mask_login_error
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
 
-@page("GET", "/appeal", public=True)
+@page("GET", "/appeal", is_public=True)
 async def show_appeal(request: PageRequest) -> web.Response:
     """Show the form of an appeal against a suspension."""
     return request.render("appeal.html", is_sent=False)
 
 
-@page("POST", "/appeal", public=True)
+@page("POST", "/appeal", is_public=True)
 async def send_appeal(request: PageRequest) -> web.Response:
     """Send an appeal against a suspension."""
     form = request.form

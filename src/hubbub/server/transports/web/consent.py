@@ -66,7 +66,7 @@ async def answer_consent(request: PageRequest) -> web.Response:
     return _return_to_application(request, authorization.url, preview)
 
 
-@page("GET", "/oauth2/authorized", public=True)
+@page("GET", "/oauth2/authorized", is_public=True)
 async def show_authorized(request: PageRequest) -> web.Response:
     """Show the end of an installation that has no redirect URI."""
     return request.render("authorized.html", denied=request.query_parameter("error") == oauth2.ACCESS_DENIED)

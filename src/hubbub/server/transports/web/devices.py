@@ -48,7 +48,7 @@ async def answer_device(request: PageRequest) -> web.Response:
     return request.redirect(f"{PATH}/done?{'granted' if is_granted else 'denied'}")
 
 
-@page("GET", PATH + "/done", public=True)
+@page("GET", PATH + "/done", is_public=True)
 async def show_done(request: PageRequest) -> web.Response:
     """Show the result; the flow continues on the device."""
     return request.render("device_done.html", granted=request.http_request.query_string == "granted")

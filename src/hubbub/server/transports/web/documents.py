@@ -14,17 +14,17 @@ from hubbub.server.transports.web.page_requests import DEFAULT_PAGE, PageRequest
 
 ACCEPT_PATH: Final = "/documents/accept"
 
-# Without HTML and images: templates write the elements of the tree, so no text of a document becomes markup.
+# Without HTML and images: `document.html` writes the elements of the tree, so no text of a document becomes markup.
 _MARKDOWN: Final = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
 
 
-@page("GET", "/terms", public=True)
+@page("GET", "/terms", is_public=True)
 async def show_terms(request: PageRequest) -> web.Response:
     """Show the terms of use."""
     return await _show_document(request, wire.DocumentKind.TERMS, gettext("Terms of use"))
 
 
-@page("GET", "/privacy", public=True)
+@page("GET", "/privacy", is_public=True)
 async def show_privacy(request: PageRequest) -> web.Response:
     """Show the privacy notice."""
     return await _show_document(request, wire.DocumentKind.PRIVACY, gettext("Privacy notice"))
@@ -32,7 +32,7 @@ async def show_privacy(request: PageRequest) -> web.Response:
 
 async def _show_document(request: PageRequest, kind: wire.DocumentKind, title: str) -> web.Response:
     document = await request.call(wire.GET_DOCUMENT, kind.value)
-    return request.render("document.html", title=title, document=document, tree=parse(document.content))
+    return request.render("document.html", title=title, document=document, tree=_parse_markdown(document.content))
 
 
 @page("GET", ACCEPT_PATH)
@@ -62,7 +62,7 @@ async def _show_acceptance(request: PageRequest, error: ApiError | None = None) 
 
 
 def read_versions(request: PageRequest) -> dict[str, int]:
-    """Return the versions in the hidden fields of a form, by kind of document."""
+    """Return the versions in the hidden fields of a form, by kind of document, without missing and invalid ones."""
     version_texts = {kind.value: request.form.text(f"{kind.value}_version") for kind in wire.DocumentKind}
     return {
         kind: int(version_text)
@@ -72,7 +72,9 @@ def read_versions(request: PageRequest) -> dict[str, int]:
 
 
 async def choose_start_path(request: PageRequest, path: str) -> str:
-    """Return the path to open after a login to `path`: the page that asks for acceptance, if the server has documents."""
+    """Return the path to open after a login for which `path` was requested.
+
+    It is the page that asks for acceptance and then opens `path`, if the server has documents; otherwise `path`."""
     if not await request.call(wire.LIST_DOCUMENTS):
         return path or DEFAULT_PAGE
     return f"{ACCEPT_PATH}?next={quote(path, safe='/')}" if path else ACCEPT_PATH
@@ -91,6 +93,6 @@ async def find_acceptance_path(request: PageRequest) -> str | None:
     return f"{ACCEPT_PATH}?next={quote(path, safe='/')}" if documents else None
 
 
-def parse(markdown: str) -> SyntaxTreeNode:
+def _parse_markdown(markdown: str) -> SyntaxTreeNode:
     """Return the syntax tree of a Markdown text."""
     return SyntaxTreeNode(_MARKDOWN.parse(markdown))

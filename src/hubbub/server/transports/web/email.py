@@ -16,13 +16,13 @@ EMAIL_PATH: Final = "/settings/account/email"
 ACCOUNT_PATH: Final = "/settings/account"
 
 
-@page("GET", FORGOT_PATH, public=True)
+@page("GET", FORGOT_PATH, is_public=True)
 async def show_forgot_password(request: PageRequest) -> web.Response:
     """Show the form that requests a reset link, or explain that the server sends no mail."""
     return request.render("forgot_password.html", is_sent=False)
 
 
-@page("POST", FORGOT_PATH, public=True)
+@page("POST", FORGOT_PATH, is_public=True)
 async def forgot_password(request: PageRequest) -> web.Response:
     """Request a reset link. The page is the same whether or not an account has the address."""
     try:
@@ -32,13 +32,13 @@ async def forgot_password(request: PageRequest) -> web.Response:
     return request.render("forgot_password.html", is_sent=True)
 
 
-@page("GET", RESET_PATH, public=True)
+@page("GET", RESET_PATH, is_public=True)
 async def show_reset_password(request: PageRequest) -> web.Response:
     """Show the form for a new password."""
     return request.render("reset_password.html", token=request.query_parameter("token"))
 
 
-@page("POST", RESET_PATH, public=True)
+@page("POST", RESET_PATH, is_public=True)
 async def reset_password(request: PageRequest) -> web.Response:
     """Set the new password. All login sessions of the user end, also that of this browser."""
     form = request.form
@@ -53,13 +53,13 @@ async def reset_password(request: PageRequest) -> web.Response:
     return request.redirect("/login", notice=gettext("Your password was changed. Log in with the new password."))
 
 
-@page("GET", CONFIRM_PATH, public=True)
+@page("GET", CONFIRM_PATH, is_public=True)
 async def show_confirm_email(request: PageRequest) -> web.Response:
     """Show a button that confirms the address: programs that scan mail open links, but do not submit forms."""
     return request.render("confirm_email.html", token=request.query_parameter("token"))
 
 
-@page("POST", CONFIRM_PATH, public=True)
+@page("POST", CONFIRM_PATH, is_public=True)
 async def confirm_email(request: PageRequest) -> web.Response:
     """Confirm the address."""
     token = request.form.text("token")

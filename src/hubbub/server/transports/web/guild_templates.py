@@ -23,7 +23,7 @@ ERROR_TEXTS: Final = {
 """Texts for users that replace the API's error messages."""
 
 
-@page("GET", TEMPLATE_PATH, public=True)
+@page("GET", TEMPLATE_PATH, is_public=True)
 async def show_template(request: PageRequest) -> web.Response:
     """Show the preview of a guild template and the form that creates a guild from it."""
     return await _show_preview(request)

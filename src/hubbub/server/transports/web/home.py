@@ -19,7 +19,7 @@ NOT_FOUND_PAGE: Final = Page("GET", "/{unknown_path}", is_public=True)
 """Page for paths that have no other page. Its path is never matched; it is the route label in metrics and logs."""
 
 
-@page("GET", PATH, public=True)
+@page("GET", PATH, is_public=True)
 async def show_home(request: PageRequest) -> web.Response:
     """Show the home page with the URLs of the API, the gateway and the files."""
     base_url = request.config.web_url
@@ -31,7 +31,7 @@ async def show_home(request: PageRequest) -> web.Response:
     return request.render("home.html", endpoints=endpoints)
 
 
-@page("GET", "/invite", public=True)
+@page("GET", "/invite", is_public=True)
 async def open_invite(request: PageRequest) -> web.Response:
     """Redirect from the field of the home page to the page of an invite; the field contains its code or its whole link."""
     code_or_link = request.query_parameter("code").strip().rstrip("/")
@@ -39,14 +39,14 @@ async def open_invite(request: PageRequest) -> web.Response:
     return request.redirect(f"/invite/{quote(code, safe='')}" if code else PATH)
 
 
-@page("GET", "/robots.txt", public=True)
+@page("GET", "/robots.txt", is_public=True)
 async def show_robots(request: PageRequest) -> web.Response:
     """Return the paths that search engines must not visit."""
     lines = ["User-agent: *", *(f"Disallow: {path}" for path in UNINDEXED_PATHS)]
     return web.Response(text="\n".join(lines) + "\n", content_type="text/plain")
 
 
-@page("GET", "/settings", public=True)
+@page("GET", "/settings", is_public=True)
 async def show_settings(request: PageRequest) -> web.Response:
     """Redirect to the first settings page."""
     return request.redirect("/settings/account")

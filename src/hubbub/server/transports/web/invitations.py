@@ -32,7 +32,7 @@ ERROR_TEXTS: Final = {
 """Texts for invites that cannot be accepted."""
 
 
-@page("GET", INVITE_PATH, public=True)
+@page("GET", INVITE_PATH, is_public=True)
 async def show_invite(request: PageRequest) -> web.Response:
     """Show the preview of an invite."""
     return await _show_preview(request)

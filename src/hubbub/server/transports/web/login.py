@@ -55,7 +55,7 @@ def read_provider_id(request: PageRequest) -> str:
     return "" if provider is None else provider.id
 
 
-@page("GET", "/login", public=True)
+@page("GET", "/login", is_public=True)
 async def show_login(request: PageRequest) -> web.Response:
     """Show the login form."""
     if request.actor is not None:
@@ -64,7 +64,7 @@ async def show_login(request: PageRequest) -> web.Response:
     return request.render("login.html", documents=published_documents, **login_context(request))
 
 
-@page("POST", "/login", public=True)
+@page("POST", "/login", is_public=True)
 async def log_in(request: PageRequest) -> web.Response:
     """Log in, or show the second step when the account has an authenticator."""
     form = request.form
@@ -84,7 +84,7 @@ async def log_in(request: PageRequest) -> web.Response:
     return await _start_session(request, login_result.token)
 
 
-@page("POST", "/login/code", public=True)
+@page("POST", "/login/code", is_public=True)
 async def log_in_with_code(request: PageRequest) -> web.Response:
     """Complete the second step of a login."""
     form = request.form
@@ -102,7 +102,7 @@ async def log_in_with_code(request: PageRequest) -> web.Response:
     return await _start_session(request, login_result.token)
 
 
-@page("POST", "/login/passkey", public=True)
+@page("POST", "/login/passkey", is_public=True)
 async def log_in_with_passkey(request: PageRequest) -> web.Response:
     """Log in with the passkey that the script of the page requested from the browser."""
     form = request.form
@@ -119,7 +119,7 @@ async def log_in_with_passkey(request: PageRequest) -> web.Response:
     return await _start_session(request, login_result.token)
 
 
-@page("GET", "/register", public=True)
+@page("GET", "/register", is_public=True)
 async def show_register(request: PageRequest) -> web.Response:
     """Show the registration form."""
     if request.actor is not None:
@@ -155,7 +155,7 @@ async def _find_closed_reason(request: PageRequest, mode: registration.Registrat
     return None
 
 
-@page("POST", "/register", public=True)
+@page("POST", "/register", is_public=True)
 async def register(request: PageRequest) -> web.Response:
     """Create an account and log in, or show that the account waits for approval."""
     form = request.form
@@ -176,7 +176,7 @@ async def register(request: PageRequest) -> web.Response:
     return await _start_session(request, registration_result.token)
 
 
-@page("POST", "/logout", public=True)
+@page("POST", "/logout", is_public=True)
 async def log_out(request: PageRequest) -> web.Response:
     """End the login session."""
     if request.actor is not None:

@@ -26,13 +26,13 @@ _MAIL_HEADERS: Final = {
 }
 
 
-@page("GET", PATH, public=True)
+@page("GET", PATH, is_public=True)
 async def show_mailbox(request: PageRequest) -> web.Response:
     """List all mail, newest first."""
     return request.render("mailbox.html", mails=list(_require_mailbox(request))[::-1])
 
 
-@page("GET", PATH + r"/{mail_id:\d{1,9}}", public=True)
+@page("GET", PATH + r"/{mail_id:\d{1,9}}", is_public=True)
 async def show_mail(request: PageRequest) -> web.Response:
     """Show the HTML of a mail."""
     mail = _require_mailbox(request).find(int(request.path_parameter("mail_id")))

@@ -51,7 +51,7 @@ _CLIENT_PERMISSIONS: Final = (
 """Permissions-Policy of the chat client, which makes calls. Frames of activities get none of these."""
 
 ENGLISH_PATHS: Final = ("/admin", "/developers", "/docs")
-"""First parts of the paths of pages that are in English: tools of developers and operators (decisions/0136)."""
+"""Prefixes of the paths of pages that are in English: tools of developers and operators (decisions/0136)."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -71,8 +71,8 @@ def page_headers(*, allows_external_redirect: bool = False, policy: str = PAGE_P
 def client_headers(config: Config, host: str, *, allows_external_redirect: bool = False) -> dict[str, str]:
     """Return the headers of the chat client's pages, which may use microphone, camera and screen.
 
-    `host` is the Host header. In a rehearsal, the page that shows two users side by side may frame the names below its own
-    (decisions/0139)."""
+    `host` is the Host header. In a rehearsal, the page on `PEOPLE_HOST`, which shows two users side by side, may embed the
+    chat client from its subdomains in frames (decisions/0139)."""
     headers = page_headers(allows_external_redirect=allows_external_redirect, policy=client_policy(config))
     name, separator, port = host.rpartition(":") if ":" in host else (host, "", "")
     if config.control and name.endswith(f".{PEOPLE_HOST}"):
@@ -116,7 +116,7 @@ class OperationRunner(Protocol):
         self,
         request: web.Request,
         operation: Operation[BodyT, ResultT],
-        *values: object,
+        *path_parameters: object,
         actor: Actor | None = None,
         body: Mapping[str, Any] | None = None,
         query: Mapping[str, Sequence[str]] | None = None,
@@ -137,16 +137,16 @@ class Page:
     """Name of the form field that accepts a file, or None."""
 
 
-def page(method: str, path: str, *, public: bool = False, file: str | None = None) -> Callable[[F], F]:
+def page(method: str, path: str, *, is_public: bool = False, file_field: str | None = None) -> Callable[[F], F]:
     """Register `async def (request: PageRequest) -> web.Response` as the handler of a path.
 
     `path` is an aiohttp pattern (`{id:[0-9]+}`). Users who are not logged in are redirected to the login page unless
-    `public` is set. A POST is rejected unless its form has a valid form token. `file` names the form field that accepts a
-    file.
+    `is_public` is set. A POST is rejected unless its form has a valid form token. `file_field` is the name of the form field
+    that accepts a file.
     """
 
     def mark(function: F) -> F:
-        function.__page__ = Page(method, path, public, file)  # type: ignore[attr-defined]
+        function.__page__ = Page(method, path, is_public, file_field)  # type: ignore[attr-defined]
         return function
 
     return mark
@@ -169,7 +169,7 @@ class PageRequest:
         self,
         request: web.Request,
         *,
-        http: OperationRunner,
+        operation_runner: OperationRunner,
         config: Config,
         templates: Environment,
         session: WebSession,
@@ -183,22 +183,22 @@ class PageRequest:
         """The logged-in user, or None."""
         self.mailbox = mailbox
         """The mailbox of a rehearsal, or None."""
-        self.appearance: UserSettings | None = None
-        """Settings of the logged-in user with the appearance of the page; None for the default appearance."""
+        self.user_settings: UserSettings | None = None
+        """Settings of the logged-in user, from which the page takes its appearance; None for the default appearance."""
         self.announcements: list[Announcement] = []
         """Announcements that the page shows above its content."""
         self.form = Form()
         """The submitted form of a POST; empty otherwise."""
-        self._http = http
+        self._operation_runner = operation_runner
         self._templates = templates
         self._current_user: MyUser | None = None
 
-    # Reading the request
+    # Reading the request and calling operations
 
     async def call(
         self,
         operation: Operation[BodyT, ResultT],
-        *values: object,
+        *path_parameters: object,
         body: Mapping[str, Any] | None = None,
         query: Mapping[str, Sequence[str]] | None = None,
     ) -> ResultT:
@@ -207,8 +207,8 @@ class PageRequest:
         `body` is the JSON body; omit the keys that a PATCH must not change. Raise ApiError when the operation is
         rejected.
         """
-        return await self._http.run_operation(
-            self.http_request, operation, *values, actor=self.actor, body=body, query=query
+        return await self._operation_runner.run_operation(
+            self.http_request, operation, *path_parameters, actor=self.actor, body=body, query=query
         )
 
     async def select_language(self) -> None:
@@ -236,12 +236,12 @@ class PageRequest:
             await asyncio.to_thread(translation.load, language)
         translation.set_language(language)
 
-    async def load_appearance(self) -> None:
-        """Read the appearance that the user chose. A page that cannot read it has the default appearance."""
+    async def load_user_settings(self) -> None:
+        """Read the settings of the user. A page that cannot read them has the default appearance."""
         try:
-            self.appearance = await self.call(user_settings.GET_USER_SETTINGS)
+            self.user_settings = await self.call(user_settings.GET_USER_SETTINGS)
         except ApiError:
-            self.appearance = None
+            self.user_settings = None
 
     async def load_announcements(self) -> None:
         """Read the announcements that the user has not dismissed. A page that cannot read them shows none."""
@@ -265,9 +265,16 @@ class PageRequest:
 
     @property
     def next_path(self) -> str:
-        """Local path to open after login, or an empty string."""
+        """Local path to open after this page, such as after a login, or an empty string."""
         path = self.form.text("next") or self.query_parameter("next")
         return path if is_local_path(path) else ""
+
+    @property
+    def required_actor(self) -> Actor:
+        """The logged-in user; raises UNAUTHORIZED when there is none."""
+        if self.actor is None:
+            raise errors.UNAUTHORIZED()
+        return self.actor
 
     # Building the response
 
@@ -292,7 +299,7 @@ class PageRequest:
         html = self._templates.get_template(template).render(
             request=self,
             config=self.config,
-            signed_in=self.actor is not None,
+            is_logged_in=self.actor is not None,
             notice=self.session.take_notice(),
             form_field=CSRF_FIELD,
             loads_client=loads_client,
@@ -313,19 +320,19 @@ class PageRequest:
         error: ApiError,
         *,
         fields: Sequence[str] = (),
-        names: Mapping[str, str] | None = None,
+        form_field_names: Mapping[str, str] | None = None,
         allows_external_redirect: bool = False,
         loads_client: bool = False,
         **context: Any,
     ) -> web.Response:
         """Render a form again with its errors.
 
-        Errors of a field in `fields` are shown beside it, all others above the form. `names` maps API field names to
-        form field names where they differ. Errors with the status 401, 500 or 503 are re-raised.
+        Errors of a field in `fields` are shown beside it, all others above the form. `form_field_names` maps API field
+        names to form field names where they differ. Errors with the status 401, 500 or 503 are re-raised.
         """
         if error.status in (401, 500, 503):
             raise error
-        problems = FormProblems(error).rename(names or {}).generalize_unknown(fields)
+        problems = FormProblems(error).rename(form_field_names or {}).generalize_unknown(fields)
         return self.render(
             template,
             status=error.status,
@@ -341,8 +348,8 @@ class PageRequest:
             self.session.set_notice(notice)
         return web.Response(status=303, headers={"Location": path, "Cache-Control": "no-store"})
 
-    def error_page(self, error: ApiError, *, title: str | None = None, back: str | None = None) -> web.Response:
-        """Render an error page. `back` is the path of a link to another page, or None."""
+    def error_page(self, error: ApiError, *, title: str | None = None, back_path: str | None = None) -> web.Response:
+        """Render an error page. `back_path` is the path of a link to another page, or None."""
         titles = {
             401: gettext("Log in again"),
             403: gettext("Not allowed"),
@@ -354,7 +361,7 @@ class PageRequest:
             status=error.status,
             title=title or titles.get(error.status, gettext("Something went wrong")),
             problems=FormProblems(error),
-            back=back,
+            back_path=back_path,
         )
 
     def redirect_to_login(self) -> web.Response:
@@ -363,16 +370,9 @@ class PageRequest:
         target = str(url) if self.http_request.method in ("GET", "HEAD") else url.path
         return self.redirect(f"/login?next={quote(target, safe='/')}" if is_local_path(target) else "/login")
 
-    @property
-    def required_actor(self) -> Actor:
-        """The logged-in user; raises UNAUTHORIZED when there is none."""
-        if self.actor is None:
-            raise errors.UNAUTHORIZED()
-        return self.actor
-
 
 def is_local_path(path: str) -> bool:
-    """Return whether a redirect target is a path of this server for every browser (open redirect)."""
+    """Return whether a redirect target is a path of this server for every browser, to prevent open redirects."""
     if not path.startswith("/") or path.startswith(("//", "/\\")) or len(path) > 4096:
         return False
     if "\\" in path or any(character <= " " or character == "\x7f" for character in path):

@@ -23,7 +23,7 @@ CALLBACK_PATH: Final = r"/login/callback/{provider_id:[a-z0-9-]{1,32}}"
 # Login
 
 
-@page("GET", LOGIN_PATH, public=True)
+@page("GET", LOGIN_PATH, is_public=True)
 async def start_login(request: PageRequest) -> web.Response:
     """Redirect to a provider."""
     if request.actor is not None:
@@ -38,7 +38,7 @@ async def start_login(request: PageRequest) -> web.Response:
     return request.redirect(provider_login.url)
 
 
-@page("GET", CALLBACK_PATH, public=True)
+@page("GET", CALLBACK_PATH, is_public=True)
 async def complete_login(request: PageRequest) -> web.Response:
     """Complete a login or a link with the response of a provider."""
     login = request.session.take_provider_login()
@@ -84,11 +84,13 @@ async def _complete_link(request: PageRequest, body: dict[str, str], *, has_erro
             raise _rejected_error()
         await request.call(login_providers.CREATE_LOGIN_IDENTITY, body=body)
     except ApiError as error:
-        return request.error_page(_without_field(error), title=gettext("The login was not linked"), back=ACCOUNT_PATH)
+        return request.error_page(
+            _without_field(error), title=gettext("The login was not linked"), back_path=ACCOUNT_PATH
+        )
     return request.redirect(ACCOUNT_PATH, notice=gettext("Login linked."))
 
 
-@page("POST", "/login/new-account", public=True)
+@page("POST", "/login/new-account", is_public=True)
 async def register(request: PageRequest) -> web.Response:
     """Create an account for an identity at a provider and log in, or show that the account waits for approval."""
     form = request.form
@@ -123,7 +125,7 @@ async def register(request: PageRequest) -> web.Response:
     return request.redirect(request.next_path or DEFAULT_PAGE)
 
 
-@page("GET", LOGIN_PATH + "/logout", public=True)
+@page("GET", LOGIN_PATH + "/logout", is_public=True)
 async def log_out_of_provider(request: PageRequest) -> web.Response:
     """Redirect to the page of a provider that ends the session there."""
     provider_id = request.path_parameter("provider_id")

@@ -89,10 +89,10 @@ PAGE_MODULES: Final[tuple[ModuleType, ...]] = (
 """Modules that define pages."""
 
 STYLED_PATHS: Final = ("/admin", "/app", "/settings")
-"""First parts of the paths of pages that have the appearance that the user chose."""
+"""Prefixes of the paths of pages that have the appearance that the user chose."""
 
 ANNOUNCING_PATHS: Final = ("/app", "/developers", "/settings")
-"""First parts of the paths of pages that show announcements."""
+"""Prefixes of the paths of pages that show announcements."""
 
 PageFunction = Callable[[PageRequest], Awaitable[web.Response]]
 
@@ -177,7 +177,7 @@ class WebServer:
         session = WebSession(self._cookies, request)
         page_request = PageRequest(
             request,
-            http=self._http,
+            operation_runner=self._http,
             config=self._config,
             templates=self._templates,
             session=session,
@@ -239,12 +239,12 @@ class WebServer:
                 return page_request.error_page(
                     errors.FORBIDDEN(message=gettext("This form has expired. Open the page again and resubmit it.")),
                     title=gettext("Form expired"),
-                    back=request.rel_url.path,
+                    back_path=request.rel_url.path,
                 )
         elif page_request.actor is None and not page.is_public:
             return page_request.redirect_to_login()
         if page_request.actor is not None and request.path.startswith(STYLED_PATHS):
-            await page_request.load_appearance()
+            await page_request.load_user_settings()
         if page_request.actor is not None and page.method == "GET" and request.path.startswith(ANNOUNCING_PATHS):
             await page_request.load_announcements()
         if page_request.actor is not None and page.method == "GET" and request.path.startswith(conversations.PATH):

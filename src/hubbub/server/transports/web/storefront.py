@@ -26,7 +26,7 @@ ERROR_TEXTS: Final = {
 """Texts for users that replace the API's error messages."""
 
 
-@page("GET", STORE_PATH, public=True)
+@page("GET", STORE_PATH, is_public=True)
 async def show_store(request: PageRequest) -> web.Response:
     """List the SKUs on sale."""
     store = await request.call(skus.GET_STORE, request.path_parameter("application_id"))
@@ -39,7 +39,7 @@ async def show_store(request: PageRequest) -> web.Response:
     )
 
 
-@page("GET", SKU_PATH, public=True)
+@page("GET", SKU_PATH, is_public=True)
 async def show_sku(request: PageRequest) -> web.Response:
     """Show a SKU, whether or not the store lists it."""
     return await _render_sku(request)

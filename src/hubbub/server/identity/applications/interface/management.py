@@ -1,4 +1,4 @@
-"""Creation, changes, secrets, size, lists and deletion of applications, for other slices."""
+"""Functions for other slices that manage applications, their bots, tokens and secrets."""
 
 from hubbub.server.identity.applications.actions import (
     add_bot,
@@ -18,11 +18,11 @@ from hubbub.server.identity.applications.store import (
     list_owned_applications,
     list_team_applications,
 )
-from hubbub.server.identity.applications.views import application
+from hubbub.server.identity.applications.views import application as application_view
 
 __all__ = [
     "add_bot",
-    "application",
+    "application_view",
     "create",
     "delete",
     "find_client_secret_hash",

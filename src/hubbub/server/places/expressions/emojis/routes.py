@@ -37,11 +37,11 @@ def create_guild_emoji(call: Call, guild_id: GuildId, body: wire.CreateGuildEmoj
 
     The caller needs CREATE_GUILD_EXPRESSIONS. Before 23 February 2026, MANAGE_GUILD_EXPRESSIONS is sufficient, too.
     """
-    standing = rules.require_creator(call, guild_id)
+    standing = rules.require_can_create(call, guild_id)
     role_ids = emoji_rules.require_roles(call.tx, guild_id, body.roles)
     is_animated = body.image.is_animated
-    full_error = errors.MAX_ANIMATED_EMOJIS if is_animated else errors.MAX_EMOJIS
-    rules.require_free_slot(call.tx, EMOJIS, guild_id, full_error, animated=int(is_animated))
+    no_slot_error = errors.MAX_ANIMATED_EMOJIS if is_animated else errors.MAX_EMOJIS
+    rules.require_free_slot(call.tx, EMOJIS, guild_id, no_slot_error, animated=int(is_animated))
     row = EmojiRow(
         id=call.new_id(EmojiId),
         guild_id=guild_id,

@@ -41,7 +41,7 @@ def create_guild_soundboard_sound(call: Call, guild_id: GuildId, body: wire.Crea
 
     The caller needs CREATE_GUILD_EXPRESSIONS. Before 23 February 2026, MANAGE_GUILD_EXPRESSIONS is sufficient, too.
     """
-    standing = rules.require_creator(call, guild_id)
+    standing = rules.require_can_create(call, guild_id)
     file_hash = sound_rules.require_sound(body.sound)
     sound_rules.require_emoji(call.tx, guild_id, body.emoji_id, body.emoji_name)
     rules.require_free_slot(call.tx, SOUNDS, guild_id, errors.MAX_SOUNDS)

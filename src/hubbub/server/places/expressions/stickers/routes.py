@@ -34,7 +34,7 @@ def create_guild_sticker(call: Call, guild_id: GuildId, body: wire.CreateGuildSt
 
     The caller needs CREATE_GUILD_EXPRESSIONS. Before 23 February 2026, MANAGE_GUILD_EXPRESSIONS is sufficient, too.
     """
-    standing = rules.require_creator(call, guild_id)
+    standing = rules.require_can_create(call, guild_id)
     form = errors.FormErrors()
     description = sticker_rules.clean_description(body.description, form)
     if not call.files:

@@ -193,7 +193,7 @@ class TargetPage:
                 self.replace_error(error),
                 operator,
                 fields=fields,
-                names={"reason": "deletion_reason"} if is_deletion else None,
+                form_field_names={"reason": "deletion_reason"} if is_deletion else None,
                 **await self.read_context(request),
             )
         return request.redirect(f"{CONSOLE_PATH}{self.path}/{target_id}", notice=notice)

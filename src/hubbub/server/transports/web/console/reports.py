@@ -19,6 +19,7 @@ APPEALS_PATH: Final = "/appeals"
 STATES: Final = (("open", "Open"), ("decided", "Decided"), ("", "All"))
 KINDS: Final = (("", "All"), ("message", "Messages"), ("user", "Users"), ("guild", "Guilds"))
 AGES: Final = (("", "Any"), ("24", "Older than a day"), ("168", "Older than a week"))
+"""Minimum ages of cases in hours, with their labels."""
 REASONS: Final = (
     ("spam", "Spam or scam"),
     ("harassment", "Harassment"),
@@ -32,30 +33,31 @@ REASONS: Final = (
     ("illegal", "Other illegal content"),
     ("other", "Other"),
 )
-ACTIONS: Final = {
+ACTION_LABELS: Final = {
     "dismiss": "Dismiss",
     "warn": "Warn the account",
     "delete_message": "Delete the message",
     "suspend_user": "Suspend the account",
     "suspend_guild": "Suspend the guild",
 }
-OUTCOMES: Final = {
+"""Labels of actions to choose."""
+OUTCOME_LABELS: Final = {
     "dismiss": "Dismissed",
     "warn": "Warning",
     "delete_message": "Deleted message",
     "suspend_user": "Suspension of the account",
     "suspend_guild": "Suspension of the guild",
 }
-"""Names of decisions that were made."""
+"""Labels of actions that were taken."""
 APPEAL_STATES: Final = (("pending", "Open"), ("granted", "Granted"), ("rejected", "Rejected"))
-FIELDS: Final = ("action", "note", "ends_at", "delete_message")
+DECISION_FIELDS: Final = ("action", "note", "ends_at", "delete_message")
 
 
 @console_page("GET", PATH)
 async def list_cases(request: PageRequest, operator: Operator) -> web.Response:
     """List the reported objects."""
     choices = {"state": STATES, "kind": KINDS, "reason": (("", "All"), *REASONS), "age": AGES}
-    # Without a filter the page shows the open cases.
+    # Without the filter `state` the page shows the open cases.
     chosen_filters = {"state": "open"} | {
         name: request.query_parameter(name) for name in choices if name in request.http_request.query
     }
@@ -69,6 +71,7 @@ async def list_cases(request: PageRequest, operator: Operator) -> web.Response:
     found_cases = await request.call(reports.LIST_REPORT_CASES, query=query)
     cases, next_path = found_cases[:PAGE_SIZE], None
     if len(found_cases) > PAGE_SIZE:
+        # An absent state would mean the open cases, so all cases need an empty one.
         parameters = {"state": "", **filters, "before": str(int(cases[-1].id))}
         next_path = f"{CONSOLE_PATH}{PATH}?{urlencode(parameters)}"
     return render(
@@ -80,19 +83,19 @@ async def list_cases(request: PageRequest, operator: Operator) -> web.Response:
         filters=filters,
         next_path=next_path,
         reasons=dict(REASONS),
-        decisions=OUTCOMES,
+        outcome_labels=OUTCOME_LABELS,
     )
 
 
 @console_page("GET", CASE_PATH)
 async def show_case(request: PageRequest, operator: Operator) -> web.Response:
     """Show a reported object with its evidence and the decisions of operators."""
-    return render(request, "report.html", operator, **await _context(request))
+    return render(request, "report.html", operator, **await _case_context(request))
 
 
 @console_page("POST", CASE_PATH + "/assign")
 async def assign_case(request: PageRequest, operator: Operator) -> web.Response:
-    """Assign a case to the operator, or to none."""
+    """Assign a case to the operator, or remove the assignment."""
     is_assigned = request.form.text("assigned") == "1"
     await request.call(reports.ASSIGN_REPORT_CASE, request.path_parameter("case_id"), body={"assigned": is_assigned})
     notice = "The case is assigned to you." if is_assigned else "The case is assigned to no operator."
@@ -101,7 +104,7 @@ async def assign_case(request: PageRequest, operator: Operator) -> web.Response:
 
 @console_page("POST", CASE_PATH + "/decide")
 async def decide_case(request: PageRequest, operator: Operator) -> web.Response:
-    """Decide about a case."""
+    """Save the decision about a case, or show the form again with its errors."""
     form = request.form
     body: dict[str, Any] = {"action": form.text("action"), "note": form.optional("note")}
     if form.checked("delete_message") and body["action"] in ("warn", "suspend_user"):
@@ -111,7 +114,9 @@ async def decide_case(request: PageRequest, operator: Operator) -> web.Response:
     try:
         await request.call(reports.DECIDE_REPORT_CASE, request.path_parameter("case_id"), body=body)
     except ApiError as error:
-        return render_errors(request, "report.html", error, operator, fields=FIELDS, **await _context(request))
+        return render_errors(
+            request, "report.html", error, operator, fields=DECISION_FIELDS, **await _case_context(request)
+        )
     return request.redirect(CONSOLE_PATH + PATH, notice="Decision saved. The reporters are notified.")
 
 
@@ -139,7 +144,7 @@ def _case_path(request: PageRequest) -> str:
     return f"{CONSOLE_PATH}{PATH}/{request.path_parameter('case_id')}"
 
 
-async def _context(request: PageRequest) -> dict[str, Any]:
+async def _case_context(request: PageRequest) -> dict[str, Any]:
     case = await request.call(reports.GET_REPORT_CASE, request.path_parameter("case_id"))
     action_names = ["dismiss"]
     if case.user_id is not None:
@@ -155,10 +160,10 @@ async def _context(request: PageRequest) -> dict[str, Any]:
             distinct_evidence.append(report.evidence)
     return {
         "case": case,
-        "snapshots": distinct_evidence,
+        "distinct_evidence": distinct_evidence,
         "reasons": dict(REASONS),
-        "decisions": OUTCOMES,
-        "action_choices": [(name, label) for name, label in ACTIONS.items() if name in action_names],
+        "outcome_labels": OUTCOME_LABELS,
+        "action_choices": [(name, label) for name, label in ACTION_LABELS.items() if name in action_names],
     }
 
 
@@ -175,9 +180,9 @@ async def _appeals_context(request: PageRequest) -> dict[str, Any]:
         parameters = urlencode({"state": state, "before": str(int(decisions[PAGE_SIZE - 1].id))})
         next_path = f"{CONSOLE_PATH}{APPEALS_PATH}?{parameters}"
     return {
-        "appeal_list": decisions[:PAGE_SIZE],
+        "decisions": decisions[:PAGE_SIZE],
         "state": state,
         "states": APPEAL_STATES,
         "next_path": next_path,
-        "decisions": OUTCOMES,
+        "outcome_labels": OUTCOME_LABELS,
     }

@@ -58,7 +58,7 @@ def _show_token(request: PageRequest, application: Any, token: str) -> web.Respo
         title="Bot token",
         secrets=[("Token", token)],
         text=TOKEN_WARNING,
-        back=section_path(request, "/bot"),
+        back_path=section_path(request, "/bot"),
     )
 
 

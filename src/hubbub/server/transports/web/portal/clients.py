@@ -66,7 +66,7 @@ async def reset_secret(request: PageRequest) -> web.Response:
         title="Client secret",
         secrets=[("Client ID", f"{application.id:d}"), ("Client secret", new_secret.secret)],
         text=SECRET_WARNING,
-        back=section_path(request, "/oauth2"),
+        back_path=section_path(request, "/oauth2"),
     )
 
 
@@ -79,12 +79,18 @@ async def add_redirect(request: PageRequest) -> web.Response:
             request, {"redirect_uris": [*application.redirect_uris, request.form.trimmed("redirect_uri")]}
         )
     except ApiError as error:
-        names = list_item_fields("redirect_uris", "redirect_uri", REDIRECT_URIS_MAX + 1) | {
+        form_field_names = list_item_fields("redirect_uris", "redirect_uri", REDIRECT_URIS_MAX + 1) | {
             "redirect_uris": "redirect_uri"
         }
         context = await _client_context(request, application)
         return render_errors(
-            request, "oauth2.html", error, application, fields=("redirect_uri",), names=names, **context
+            request,
+            "oauth2.html",
+            error,
+            application,
+            fields=("redirect_uri",),
+            form_field_names=form_field_names,
+            **context,
         )
     return request.redirect(section_path(request, "/oauth2"), notice="Redirect URI added.")
 

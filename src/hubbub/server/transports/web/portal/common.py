@@ -83,19 +83,19 @@ def render_errors(
     application: Application,
     *,
     fields: Sequence[str],
-    names: Mapping[str, str] | None = None,
+    form_field_names: Mapping[str, str] | None = None,
     **context: Any,
 ) -> web.Response:
     """Render a form of an application with its errors. A missing second factor becomes an error of the field `code`.
 
-    `fields` and `names` are those of `PageRequest.render_errors`."""
+    `fields` and `form_field_names` are those of `PageRequest.render_errors`."""
     if error.kind is errors.TWO_FACTOR_REQUIRED:
         error = errors.invalid("code", *errors.required())
     return request.render_errors(
         f"portal/{template}",
         error,
         fields=fields,
-        names=names,
+        form_field_names=form_field_names,
         application=application,
         policy=APPLICATION_PAGE_CSP,
         **_layout_context(request, application),

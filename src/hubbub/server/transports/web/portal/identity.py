@@ -56,12 +56,18 @@ async def set_provider(request: PageRequest) -> web.Response:
     except ApiError as error:
         if error.kind in (errors.OIDC_DISCOVERY_UNREACHABLE, errors.OIDC_KEYS_UNREACHABLE):
             error = errors.invalid("oidc_issuer_url", "OIDC_ISSUER_UNREACHABLE", str(error.body()["message"]))
-        names = list_item_fields("clients", "clients", CLIENTS_MAX + 1)
-        names |= {f"clients.{number}.id": "clients" for number in range(CLIENTS_MAX + 1)}
+        form_field_names = list_item_fields("clients", "clients", CLIENTS_MAX + 1)
+        form_field_names |= {f"clients.{number}.id": "clients" for number in range(CLIENTS_MAX + 1)}
         fields = ("type", "clients", "oidc_issuer_url")
         context = await _identity_context(request)
         return render_errors(
-            request, "identity.html", error, await load_application(request), fields=fields, names=names, **context
+            request,
+            "identity.html",
+            error,
+            await load_application(request),
+            fields=fields,
+            form_field_names=form_field_names,
+            **context,
         )
     return request.redirect(section_path(request, "/identity"), notice=f"{PROVIDERS[provider_type]} was saved.")
 

@@ -25,14 +25,14 @@ async def show_images(request: PageRequest) -> web.Response:
     return render(request, "pictures.html", await load_application(request), **await _images_context(request))
 
 
-@page("POST", PATH + "/emoji", file="emoji_image")
+@page("POST", PATH + "/emoji", file_field="emoji_image")
 async def add_emoji(request: PageRequest) -> web.Response:
     """Add an emoji from an uploaded image."""
     body = {"name": request.form.trimmed("emoji_name"), "image": request.form.data_uri("emoji_image")}
     return await _add_image(request, emojis.CREATE_APPLICATION_EMOJI, body, "emoji")
 
 
-@page("POST", PATH + "/art", file="art_image")
+@page("POST", PATH + "/art", file_field="art_image")
 async def add_art(request: PageRequest) -> web.Response:
     """Add an art asset."""
     body = {"name": request.form.trimmed("art_name"), "image": request.form.data_uri("art_image")}
@@ -41,16 +41,22 @@ async def add_art(request: PageRequest) -> web.Response:
 
 async def _add_image(request: PageRequest, operation: Any, body: dict[str, Any], kind: str) -> web.Response:
     """Create an emoji or an art asset. `kind` is the prefix of the form's fields."""
-    names = {"name": f"{kind}_name", "image": f"{kind}_image"}
+    form_field_names = {"name": f"{kind}_name", "image": f"{kind}_image"}
     try:
         if body["image"] is None:
             raise errors.invalid("image", "BASE_TYPE_REQUIRED", "Choose an image.")
         await request.call(operation, request.path_parameter("application_id"), body=body)
     except ApiError as error:
-        fields = tuple(names.values())
+        fields = tuple(form_field_names.values())
         context = await _images_context(request)
         return render_errors(
-            request, "pictures.html", error, await load_application(request), fields=fields, names=names, **context
+            request,
+            "pictures.html",
+            error,
+            await load_application(request),
+            fields=fields,
+            form_field_names=form_field_names,
+            **context,
         )
     return request.redirect(section_path(request, "/pictures"), notice="Image added.")
 

@@ -66,7 +66,7 @@ async def change_installation(request: PageRequest) -> web.Response:
         fields = ("guild_scopes", "user_scopes", "custom_install_url")
         context = _settings_context(request, application)
         return render_errors(
-            request, "installation.html", error, application, fields=fields, names=field_names, **context
+            request, "installation.html", error, application, fields=fields, form_field_names=field_names, **context
         )
     return request.redirect(section_path(request, "/installation"), notice="Saved.")
 

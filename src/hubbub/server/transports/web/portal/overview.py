@@ -78,7 +78,7 @@ async def show_application(request: PageRequest) -> web.Response:
     return render(request, "general.html", await load_application(request), **await transfer_context(request))
 
 
-@page("POST", APPLICATION_PATH, file="icon")
+@page("POST", APPLICATION_PATH, file_field="icon")
 async def change_application(request: PageRequest) -> web.Response:
     """Update the general settings of an application."""
     form = request.form
@@ -98,9 +98,11 @@ async def change_application(request: PageRequest) -> web.Response:
     try:
         await update_application(request, body)
     except ApiError as error:
-        names = list_item_fields("tags", "tags", MAPPED_TAGS_MAX)
+        form_field_names = list_item_fields("tags", "tags", MAPPED_TAGS_MAX)
         application, context = await load_application(request), await transfer_context(request)
-        return render_errors(request, "general.html", error, application, fields=FIELDS, names=names, **context)
+        return render_errors(
+            request, "general.html", error, application, fields=FIELDS, form_field_names=form_field_names, **context
+        )
     return request.redirect(section_path(request), notice="Saved.")
 
 

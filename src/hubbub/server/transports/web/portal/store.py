@@ -49,10 +49,16 @@ async def create_sku(request: PageRequest) -> web.Response:
     try:
         sku = await request.call(skus.CREATE_SKU, request.path_parameter("application_id"), body=body)
     except ApiError as error:
-        names, context = {"type": "kind", "flags": "kind"}, await _skus_context(request)
+        form_field_names, context = {"type": "kind", "flags": "kind"}, await _skus_context(request)
         error = _explain_price(error, form)
         return render_errors(
-            request, "store.html", error, await load_application(request), fields=FIELDS, names=names, **context
+            request,
+            "store.html",
+            error,
+            await load_application(request),
+            fields=FIELDS,
+            form_field_names=form_field_names,
+            **context,
         )
     return request.redirect(
         section_path(request, "/store"), notice=f"{sku.name} was {'published' if body['published'] else 'created'}."

@@ -67,10 +67,16 @@ async def create_test_user(request: PageRequest) -> web.Response:
     try:
         test_user = await request.call(developers.CREATE_TEST_USER, request.path_parameter("application_id"), body=body)
     except ApiError as error:
-        names, context = {"username": "test_username"}, await _testers_context(request)
+        form_field_names, context = {"username": "test_username"}, await _testers_context(request)
         application = await load_application(request)
         return render_errors(
-            request, "testers.html", error, application, fields=("test_username",), names=names, **context
+            request,
+            "testers.html",
+            error,
+            application,
+            fields=("test_username",),
+            form_field_names=form_field_names,
+            **context,
         )
     return render_secret(
         request,
@@ -78,7 +84,7 @@ async def create_test_user(request: PageRequest) -> web.Response:
         title=f"Test user {test_user.user.username}",
         secrets=[("User ID", f"{test_user.user.id:d}"), ("Password", test_user.password), ("Token", test_user.token)],
         text="Log in with the username and password, or call the API with the token.",
-        back=section_path(request, "/testers"),
+        back_path=section_path(request, "/testers"),
     )
 
 

@@ -342,7 +342,9 @@ class _ComponentValidator(FieldValidator):
     # Labels and inputs of modals
 
     def check_label(self, component: Component, path: FieldPath) -> None:
-        self.validate_string(component, path, "label", min_length=1, max_length=limits.LABEL_MAX, is_required=True)
+        self.validate_string(
+            component, path, "label", min_length=1, max_length=limits.MODAL_LABEL_MAX, is_required=True
+        )
         self.validate_string(component, path, "description", min_length=1, max_length=limits.LABEL_DESCRIPTION_MAX)
         if "component" in component:
             self.check_component(component["component"], (*path, "component"), self.input_types)
@@ -359,7 +361,9 @@ class _ComponentValidator(FieldValidator):
         if path[-1] == "component":
             self.forbid_keys(component, path, "label")
         else:
-            self.validate_string(component, path, "label", min_length=1, max_length=limits.LABEL_MAX, is_required=True)
+            self.validate_string(
+                component, path, "label", min_length=1, max_length=limits.MODAL_LABEL_MAX, is_required=True
+            )
         self.validate_boolean(component, path, "required")
         self.validate_string(component, path, "value", max_length=limits.TEXT_INPUT_MAX)
         self.validate_string(component, path, "placeholder", max_length=limits.TEXT_INPUT_PLACEHOLDER_MAX)

@@ -1,4 +1,4 @@
-/** User settings: the switch of push notifications for this browser, with the reason if they are not possible. */
+/** User settings: the switch for push notifications in this browser, with the reason if it cannot be used. */
 
 import { fetchPushState, pushObstacle, subscribeToPush, unsubscribeFromPush } from "../network/push.js";
 import { h, setChildren } from "../ui/dom.js";
@@ -21,7 +21,7 @@ const PUSH_SERVICE_ERROR_TEXT = t(
 );
 const SERVER_ERROR_TEXT = t("The server could not be reached. Try again.");
 
-/** Return the switch with its status. */
+/** Return the switch and, below it, its status or the reason why it cannot be used. */
 export function pushNotificationsField(context) {
   const field = switchSetting(t("Push notifications"), {
     hint: t(
@@ -29,22 +29,22 @@ export function pushNotificationsField(context) {
     ),
   });
   const status = h("div", { class: "settings-permission", role: "status" });
-  const show = (isOn, text, { isPossible = true, isProblem = false } = {}) => {
+  const show = (isOn, text, { isEnabled = true, isProblem = false } = {}) => {
     field.write(isOn);
-    field.node.querySelector("input").disabled = !isPossible;
+    field.node.querySelector("input").disabled = !isEnabled;
     setChildren(status, text ? h("p", { class: isProblem ? "settings-obstacle" : "hint" }, text) : null);
   };
   const refresh = async () => {
     try {
       const { isOn, obstacle } = await fetchPushState(context.api);
       if (obstacle === null) show(isOn, isOn ? ON_TEXT : "");
-      else show(false, OBSTACLE_TEXTS[obstacle], { isPossible: false, isProblem: true });
+      else show(false, OBSTACLE_TEXTS[obstacle], { isEnabled: false, isProblem: true });
     } catch {
-      show(false, SERVER_ERROR_TEXT, { isPossible: false, isProblem: true });
+      show(false, SERVER_ERROR_TEXT, { isEnabled: false, isProblem: true });
     }
   };
   const toggle = async isOn => {
-    show(isOn, isOn ? t("Waiting for the browser…") : "", { isPossible: false });
+    show(isOn, isOn ? t("Waiting for the browser…") : "", { isEnabled: false });
     try {
       await (isOn ? subscribeToPush(context) : unsubscribeFromPush(context));
     } catch (error) {
@@ -56,7 +56,7 @@ export function pushNotificationsField(context) {
     if (isOn && !field.read() && pushObstacle() === null) show(false, DISMISSED_TEXT, { isProblem: true });
   };
   field.node.addEventListener("change", () => toggle(field.read()));
-  show(false, "", { isPossible: false });
+  show(false, "", { isEnabled: false });
   refresh();
   return h("div", { class: "settings-switch" }, field.node, status);
 }

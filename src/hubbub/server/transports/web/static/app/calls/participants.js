@@ -11,7 +11,7 @@ import { canFullscreen, toggleFullscreen } from "./layout.js";
 import { openParticipantOptions } from "./dialogs.js";
 import { isUnwatched, screenPreview, stopWatchingButton, updateViewers, viewersButton } from "./screen_shares.js";
 
-/** Return the entries of `reconcile` for the participants in a channel. `updateTiles` updates names and adds indicators. */
+/** Return the entries for `reconcile`: one tile per participant. `updateTiles` updates names and adds indicators. */
 export function participantEntries(context, voiceStates) {
   const { me } = context;
   const calls = getCalls(context);
@@ -19,18 +19,28 @@ export function participantEntries(context, voiceStates) {
   return voiceStates.map(({ user_id: userId }) => {
     const { user, name } = participantOf(context, userId);
     const video = hasJoined ? videoOf(calls, userId, me.id) : null;
-    const isPaused = video?.type === "screen" && isUnwatched(context, userId);
+    const isUnwatchedScreen = video?.type === "screen" && isUnwatched(context, userId);
     return {
       key: userId,
       // A tile with a video is built again only if the video, the avatar or its buttons change: a new element would
       // leave full screen.
-      version: JSON.stringify([user.avatar, video ? null : name, video?.track.id, video?.type, isPaused, hasJoined]),
-      build: () => tile(context, { user, name, video, isPaused, hasJoined }),
+      version: JSON.stringify([
+        user.avatar,
+        video ? null : name,
+        video?.track.id,
+        video?.type,
+        isUnwatchedScreen,
+        hasJoined,
+      ]),
+      build: () => tile(context, { user, name, video, isUnwatchedScreen, hasJoined }),
     };
   });
 }
 
-/** Update names, indicators, speaking borders and the large tile, without building the tiles again. */
+/**
+ * Update names, indicators, speaking borders and the large tile, which is that of the user `mainId`, without building the
+ * tiles again.
+ */
 export function updateTiles(list, context, voiceStates, mainId) {
   const { call, channelId } = getCalls(context);
   const callId = callIdOf(context, context.state.channels.get(context.channelId));
@@ -78,25 +88,27 @@ function voiceIndicators({
   suppress,
   self_deaf: selfDeaf,
   deaf,
-  request_to_speak_timestamp: request,
+  request_to_speak_timestamp: requestedToSpeakAt,
 }) {
   const indicators = [];
   if (mute) indicators.push(["microphone_off", t("muted by a moderator"), "off"]);
   else if (suppress)
-    indicators.push(request ? ["hand", t("wants to speak"), "request"] : ["people", t("in the audience"), "listener"]);
+    indicators.push(
+      requestedToSpeakAt ? ["hand", t("wants to speak"), "request"] : ["people", t("in the audience"), "listener"],
+    );
   else if (selfMute) indicators.push(["microphone_off", t("muted"), "off"]);
   if (deaf) indicators.push(["ears_off", t("deafened by a moderator"), "off"]);
   else if (selfDeaf) indicators.push(["ears_off", t("deafened"), "off"]);
   return indicators;
 }
 
-function tile(context, { user, name, video, isPaused, hasJoined }) {
+function tile(context, { user, name, video, isUnwatchedScreen, hasJoined }) {
   const isOther = user.id !== context.me.id;
   const tileNode = h(
     "li",
     { class: video ? "tile has-video" : "tile" },
-    isPaused ? screenPreview(context, user.id, name) : null,
-    video && !isPaused ? videoElement(video, name, isOther) : null,
+    isUnwatchedScreen ? screenPreview(context, user.id, name) : null,
+    video && !isUnwatchedScreen ? videoElement(video, name, isOther) : null,
     video ? null : h("span", { class: "tile-avatar" }, userAvatar(user, name)),
     h(
       "span",
@@ -110,8 +122,8 @@ function tile(context, { user, name, video, isPaused, hasJoined }) {
       "span",
       { class: "tile-tools" },
       video?.type === "screen" && !isOther ? viewersButton(context) : null,
-      video?.type === "screen" && isOther && !isPaused ? stopWatchingButton(context, user.id, name) : null,
-      video && !isPaused && canFullscreen()
+      video?.type === "screen" && isOther && !isUnwatchedScreen ? stopWatchingButton(context, user.id, name) : null,
+      video && !isUnwatchedScreen && canFullscreen()
         ? iconButton(
             "expand",
             t("Full screen: {name}", { name }),

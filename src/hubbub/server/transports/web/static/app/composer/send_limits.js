@@ -5,16 +5,16 @@ import { creationTimeMs } from "../network/ids.js";
 import { formatTime } from "../ui/times.js";
 import { t, tn } from "../ui/translation.js";
 
-/** Return the sentence about the user's timeout in the guild of a channel, or null. */
+/** Return the sentence about the user's timeout in a guild, or null. */
 export function timeoutText({ state, guildId, me }) {
   const guild = state.guilds.get(guildId);
-  const endText = state.member(guildId, me.id)?.communication_disabled_until;
-  if (!endText || guild?.owner_id === me.id || state.canInGuild(guildId, Permissions.ADMINISTRATOR)) return null;
-  const remainingMs = Date.parse(endText) - Date.now();
+  const timeoutEnd = state.member(guildId, me.id)?.communication_disabled_until;
+  if (!timeoutEnd || guild?.owner_id === me.id || state.canInGuild(guildId, Permissions.ADMINISTRATOR)) return null;
+  const remainingMs = Date.parse(timeoutEnd) - Date.now();
   if (!(remainingMs > 0)) return null;
   return t(
     "A moderator timed you out until {time} ({countdown} left). Until then you can read messages, but not send them or react.",
-    { time: formatTime(endText), countdown: formatCountdown(remainingMs) },
+    { time: formatTime(timeoutEnd), countdown: formatCountdown(remainingMs) },
   );
 }
 
@@ -26,17 +26,19 @@ export function slowModeOf({ state, channelId, me }) {
     .get(channelId)
     ?.messages.findLast(message => message.author.id === me.id && !message.webhook_id);
   if (lastOwnMessage === undefined) return { seconds, remainingMs: 0 };
-  // If the clock of this device is behind the server's, the message seems to be newer than it is.
+  // If the clock of this device is behind the server's, the message seems to be newer than it is, so the time at which the page
+  // first saw it is more exact.
   const sentMs = Math.min(creationTimeMs(lastOwnMessage.id), firstSeenMs(channelId, lastOwnMessage.id));
   return { seconds, remainingMs: Math.max(0, sentMs + seconds * 1000 - Date.now()) };
 }
 
-/** The user's last message of each channel, and the time of this device when the page first saw it. */
-const lastSeen = new Map();
+/** The user's last message in each channel, and when the page first saw it by the clock of this device. */
+const lastOwnMessages = new Map();
 
 function firstSeenMs(channelId, messageId) {
-  if (lastSeen.get(channelId)?.messageId !== messageId) lastSeen.set(channelId, { messageId, timeMs: Date.now() });
-  return lastSeen.get(channelId).timeMs;
+  if (lastOwnMessages.get(channelId)?.messageId !== messageId)
+    lastOwnMessages.set(channelId, { messageId, timeMs: Date.now() });
+  return lastOwnMessages.get(channelId).timeMs;
 }
 
 /** Return the text about slow mode below the composer, or null. */

@@ -1,4 +1,4 @@
-/** Channels that share their messages with a lobby of a game (spec/sdk.md#12.6). */
+/** Badge, icon, message tag, notice and dialog for channels that share their messages with a lobby of a game (spec/sdk.md#12.6). */
 
 import { MessageFlags, Permissions } from "../network/enums.js";
 import { confirmAction, openDialog } from "../ui/dialogs.js";
@@ -11,8 +11,8 @@ import { applicationName, loadApplication } from "./game_images.js";
 
 /** Return the badge of a linked channel, which opens an explanation; null if the channel is not linked. */
 export function linkedChannelBadge(context, channel) {
-  const { linked_lobby: linked } = channel;
-  if (!linked) return null;
+  const { linked_lobby: linkedLobby } = channel;
+  if (!linkedLobby) return null;
   return h(
     "button",
     {
@@ -24,21 +24,21 @@ export function linkedChannelBadge(context, channel) {
       onclick: () => openLinkedChannelDialog(context, channel),
     },
     icon("link"),
-    tNodes("Shared with {game}", { game: applicationName(context, linked.application_id) }).map(part =>
+    tNodes("Shared with {game}", { game: applicationName(context, linkedLobby.application_id) }).map(part =>
       typeof part === "string" ? h("span", { class: "visually-hidden" }, part) : part,
     ),
   );
 }
 
 /** Return the icon that shows in the sidebar that a channel is linked, or null. */
-export function linkedChannelIcon({ linked_lobby: linked }) {
-  return linked
+export function linkedChannelIcon({ linked_lobby: linkedLobby }) {
+  return linkedLobby
     ? h("span", { role: "img", "aria-label": t("shared with a game"), title: t("Shared with a game") }, icon("link"))
     : null;
 }
 
 /** Return the tag of a message that its author sent in a game, or null. */
-export function gameMessageTag(message, context) {
+export function gameMessageTag(context, message) {
   if (!((message.flags ?? 0) & MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION) || !message.application_id) return null;
   return h(
     "span",
@@ -48,23 +48,23 @@ export function gameMessageTag(message, context) {
 }
 
 /**
- * Return the notice in place of the composer if the user must authorize the game to write in a channel, else null.
+ * Return the notice that replaces the composer if the user must authorize the game before they can write, else null.
  *
  * @returns {any[] | null}
  */
-export function authorizationNotice(context, { linked_lobby: linked }) {
-  if (!linked?.require_application_authorization || isAuthorized(context, linked.application_id)) return null;
+export function authorizationNotice(context, { linked_lobby: linkedLobby }) {
+  if (!linkedLobby?.require_application_authorization || isAuthorized(context, linkedLobby.application_id)) return null;
   return tNodes("This channel is shared with {game}. Connect it to your account to write here. {button}", {
-    game: applicationName(context, linked.application_id),
-    button: h("a", { class: "button small", href: consentPath(linked.application_id) }, t("Connect")),
+    game: applicationName(context, linkedLobby.application_id),
+    button: h("a", { class: "button small", href: consentPath(linkedLobby.application_id) }, t("Connect")),
   });
 }
 
 async function openLinkedChannelDialog(context, channel) {
   const { api, state } = context;
-  const { linked_lobby: linked, guild_id: guildId } = channel;
-  const { name } = await loadApplication(context, linked.application_id).catch(() => ({ name: t("a game") }));
-  const linkedBy = state.user(linked.linked_by) ?? { id: linked.linked_by, username: t("an unknown user") };
+  const { linked_lobby: linkedLobby, guild_id: guildId } = channel;
+  const { name } = await loadApplication(context, linkedLobby.application_id).catch(() => ({ name: t("a game") }));
+  const linkedBy = state.user(linkedLobby.linked_by) ?? { id: linkedLobby.linked_by, username: t("an unknown user") };
   const unlink = async close => {
     const text = t("Messages are no longer shared with the game. Messages that were sent stay here.");
     if (
@@ -88,7 +88,7 @@ async function openLinkedChannelDialog(context, channel) {
         { channel: channel.name, game: name },
       ),
     ),
-    linked.require_application_authorization
+    linkedLobby.require_application_authorization
       ? h("p", null, t("Only people who connected {game} to their account can write here.", { game: name }))
       : null,
     h(
@@ -96,7 +96,7 @@ async function openLinkedChannelDialog(context, channel) {
       { class: "muted small" },
       tNodes("Linked by {name}, {date}", {
         name: h("span", { dir: "auto" }, state.displayName(linkedBy, guildId)),
-        date: timeElement(Date.parse(linked.linked_at), "D"),
+        date: timeElement(Date.parse(linkedLobby.linked_at), "D"),
       }),
     ),
     h(
@@ -105,7 +105,7 @@ async function openLinkedChannelDialog(context, channel) {
       needsAuthorization
         ? h(
             "a",
-            { class: "button small", href: consentPath(linked.application_id) },
+            { class: "button small", href: consentPath(linkedLobby.application_id) },
             t("Connect {game}", { game: name }),
           )
         : null,

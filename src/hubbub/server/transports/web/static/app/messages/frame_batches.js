@@ -1,7 +1,7 @@
-/** Division of new messages into frames: after a delayed frame many messages wait, and drawing all of them at once takes long. */
+/** Batches of new messages, one per animation frame: drawing many messages at once would block the page. */
 
-/** Number of new messages that a frame draws, unless a third of those that wait is more. */
-const NEW_ROWS_PER_FRAME = 5;
+/** Minimum number of new messages to draw per frame; a third of the waiting messages, if that is more. */
+const BATCH_SIZE_MIN = 5;
 
 export class FrameBatches {
   /** ID of the newest drawn message, or null. @type {string | null} */
@@ -12,13 +12,13 @@ export class FrameBatches {
    *
    * @param {any[]} allMessages
    * @param {string} myId
-   * @param {boolean} canWait whether new messages can be drawn later, which is so while the view follows the channel
+   * @param {boolean} canWait whether new messages can be drawn later; true while the view stays at the newest message
    */
-  next(allMessages, myId, canWait) {
+  takeNext(allMessages, myId, canWait) {
     const drawnCount = 1 + allMessages.findLastIndex(({ id }) => id === this.#drawnId);
     const waitingMessages = allMessages.slice(drawnCount);
-    const count = Math.max(NEW_ROWS_PER_FRAME, Math.ceil(waitingMessages.length / 3));
-    // A message of the user replaces its pending row, which is gone already.
+    const count = Math.max(BATCH_SIZE_MIN, Math.ceil(waitingMessages.length / 3));
+    // The pending row of an own message is already removed, so the message must be drawn now.
     const hasOwnMessage = waitingMessages.some(({ author }) => author.id === myId);
     const isComplete = !canWait || !drawnCount || waitingMessages.length <= count || hasOwnMessage || document.hidden;
     const messages = isComplete ? allMessages : allMessages.slice(0, drawnCount + count);

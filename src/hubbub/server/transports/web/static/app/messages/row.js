@@ -170,7 +170,7 @@ function headLine(message, context, name) {
           name,
         ),
     message.author.bot || message.webhook_id ? h("span", { class: "tag" }, t("App")) : null,
-    gameMessageTag(message, context),
+    gameMessageTag(context, message),
     h("span", { class: "when" }, sentTimeElement(message.timestamp)),
     message.pinned ? h("span", { class: "when", title: t("Pinned") }, icon("pin")) : null,
   );

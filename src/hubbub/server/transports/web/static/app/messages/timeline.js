@@ -108,7 +108,7 @@ class Timeline extends LayoutPart {
     const entries = [];
     if (this.log.atOldest) entries.push({ key: "beginning", version: "", build: () => this.#buildBeginning() });
     let [previousMessage, day, isNew] = [null, "", false];
-    const batch = this.#batches.next(this.log.messages, state.me.id, staysAtBottom);
+    const batch = this.#batches.takeNext(this.log.messages, state.me.id, staysAtBottom);
     if (!batch.isComplete) drawInNextFrame(this.#drawMore, true);
     for (const message of batch.messages) {
       const messageDay = this.#dayOf(message);

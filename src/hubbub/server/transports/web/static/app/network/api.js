@@ -1,9 +1,12 @@
-/** HTTP API client of the current user. It throws ApiError, retries after 429, and retries reads also after 502 and higher. */
+/**
+ * HTTP API client of the current user. It throws ApiError, or AbortError if the request is aborted. It retries after 429 if
+ * the wait is short, and reads also after 502 and higher.
+ */
 
 import { recordServerDate } from "./platform_clock.js";
 import { t, tn } from "../ui/translation.js";
 
-const BASE = "/api/v10";
+const BASE_PATH = "/api/v10";
 const ATTEMPTS_MAX = 4;
 const RETRY_DELAY_MAX_SECONDS = 30;
 
@@ -25,15 +28,15 @@ export class ApiError extends Error {
 
   /** Text for the user: the first field error, or the general message. */
   get userText() {
-    return findFirstText(this.errors) ?? this.message;
+    return findFirstFieldMessage(this.errors) ?? this.message;
   }
 }
 
-function findFirstText(node) {
+function findFirstFieldMessage(node) {
   if (node === null || typeof node !== "object") return null;
   if (Array.isArray(node._errors) && node._errors.length) return String(node._errors[0].message);
   for (const value of Object.values(node)) {
-    const text = findFirstText(value);
+    const text = findFirstFieldMessage(value);
     if (text !== null) return text;
   }
   return null;
@@ -60,13 +63,13 @@ export class Api {
    * @param {string} method
    * @param {string} path below /api/v10
    * @param {{json?: any, query?: Record<string, any>, files?: File[], form?: Record<string, string | File>, reason?: string,
-   *   signal?: AbortSignal, progress?: (fraction: number) => void, keepalive?: boolean, isText?: boolean}} [options] `files` are
+   *   signal?: AbortSignal, onProgress?: (fraction: number) => void, keepalive?: boolean, isText?: boolean}} [options] `files` are
    *   sent as files[0..] beside `json`, in the order of its `attachments`; `form` is sent as form fields instead of `json`; with
-   *   `isText` the response is a text
+   *   `isText` the response is returned as text, not parsed as JSON; with `onProgress`, `keepalive` has no effect
    * @returns {Promise<any>}
    */
-  async request(method, path, { json, query, files, form, reason, signal, progress, keepalive, isText } = {}) {
-    const url = BASE + path + queryString(query);
+  async request(method, path, { json, query, files, form, reason, signal, onProgress, keepalive, isText } = {}) {
+    const url = BASE_PATH + path + queryString(query);
     const headers = { Authorization: this.#token };
     if (reason !== undefined) headers["X-Audit-Log-Reason"] = encodeURIComponent(reason);
     let body;
@@ -86,9 +89,9 @@ export class Api {
       try {
         const request = { method, url, headers, body, signal };
         result =
-          progress === undefined
+          onProgress === undefined
             ? await sendFetch({ ...request, keepalive })
-            : await sendUpload({ ...request, progress });
+            : await sendUpload({ ...request, onProgress });
       } catch (error) {
         if (signal?.aborted) throw error;
         throw new ApiError(0, 0, t("Cannot reach the server. Check your connection."));
@@ -112,7 +115,7 @@ function retryDelaySeconds(method, status, decoded, attempt) {
     const retryAfter = Number(decoded?.retry_after ?? 1);
     return retryAfter <= RETRY_DELAY_MAX_SECONDS ? retryAfter : null;
   }
-  // Only reads are retried: a failed write may have been executed.
+  // After a server error only reads are retried, because a failed write may have been executed.
   return method === "GET" && status >= 502 ? attempt * 0.5 : null;
 }
 
@@ -159,14 +162,14 @@ async function sendFetch({ method, url, headers, body, signal, keepalive }) {
 }
 
 /** Send with XMLHttpRequest, because fetch does not report upload progress. */
-function sendUpload({ method, url, headers, body, signal, progress }) {
+function sendUpload({ method, url, headers, body, signal, onProgress }) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open(method, url);
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
     request.upload.addEventListener(
       "progress",
-      event => event.lengthComputable && progress(event.loaded / event.total),
+      event => event.lengthComputable && onProgress(event.loaded / event.total),
     );
     request.addEventListener("load", () => resolve({ status: request.status, text: request.responseText }));
     request.addEventListener("error", () => reject(new TypeError("network")));

@@ -6,12 +6,12 @@ import { controlButton } from "./status_line.js";
 
 export class LimitsPane {
   #world;
-  #body;
+  #tableBody;
   #refusalList;
 
   constructor(world) {
     this.#world = world;
-    this.#body = h("tbody");
+    this.#tableBody = h("tbody");
     this.#refusalList = h("ul", { class: "rows" });
     this.node = h(
       "div",
@@ -37,7 +37,7 @@ export class LimitsPane {
               ["Route", "Caller", "Requests", "Budget left"].map(title => h("th", { scope: "col" }, title)),
             ),
           ),
-          this.#body,
+          this.#tableBody,
         ),
       ),
       h("h2", null, "Requests over a limit"),
@@ -45,6 +45,7 @@ export class LimitsPane {
     );
   }
 
+  /** Load the traffic and the report, and draw both. */
   async show() {
     await this.#world.load();
     const [entries, report] = await Promise.all([
@@ -52,12 +53,13 @@ export class LimitsPane {
       callControl("GET", "/rate-limits"),
     ]);
     const budgets = new Map();
-    for (const entry of entries.filter(entry => entry.rate_limit !== null)) {
+    // Entries are oldest first, so the latest one of each key remains.
+    for (const entry of entries.filter(({ rate_limit: rateLimit }) => rateLimit !== null)) {
       const key = `${entry.summary} ${entry.user_id} ${entry.rate_limit.bucket}`;
       budgets.set(key, { entry, count: (budgets.get(key)?.count ?? 0) + 1 });
     }
     setChildren(
-      this.#body,
+      this.#tableBody,
       budgets.size === 0 &&
         h("tr", null, h("td", { colspan: "4", class: "muted" }, "No request with a rate limit yet.")),
       [...budgets.values()].map(({ entry, count }) => this.#row(entry, count)),

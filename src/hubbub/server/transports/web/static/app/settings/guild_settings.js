@@ -7,7 +7,7 @@ import { AUTO_MODERATION_SCREEN } from "./moderation/auto_moderation.js";
 import { BANS_SCREEN } from "./members/bans.js";
 import { CHANNELS_SCREEN } from "./channels/channels.js";
 import { EMOJI_SCREEN } from "./expressions/emoji.js";
-import { GuildSettingsAccess } from "./permissions/guild_access.js";
+import { GuildAccess } from "./permissions/guild_access.js";
 import { GUILD_TAG_SCREEN } from "./guild_tag.js";
 import { IMPORTED_ACCOUNTS_SCREEN } from "./members/imported_accounts.js";
 import { INTEGRATIONS_SCREEN } from "./integrations/integrations.js";
@@ -120,7 +120,7 @@ class GuildSettings extends SettingsDialog {
 
   /** A new snapshot of the user's access to the guild. */
   get access() {
-    return new GuildSettingsAccess(this.context, this.guildId);
+    return new GuildAccess(this.context, this.guildId);
   }
 
   onStateChange(detail) {

@@ -18,7 +18,7 @@ function build(view) {
   const { context, guildId } = view;
   const denialReason = view.access.findDenialReason(Permissions.MANAGE_GUILD);
   if (denialReason !== null) {
-    view.onChange(() => view.access.has(Permissions.MANAGE_GUILD) && view.show(TEMPLATES_SCREEN.id));
+    view.onChange(() => view.access.hasPermissions(Permissions.MANAGE_GUILD) && view.show(TEMPLATES_SCREEN.id));
     return lockedNotice(t("You cannot see the template. {reason}", { reason: denialReason }));
   }
   const load = async () => (await context.api.request("GET", `/guilds/${guildId}/templates`))[0] ?? null;
@@ -37,8 +37,8 @@ function buildTemplate(view, loadedTemplate, load) {
   };
   const reload = createReload(node, load, show);
   view.onChange(() => {
-    if (!view.access.has(Permissions.MANAGE_GUILD)) view.show(TEMPLATES_SCREEN.id);
-    // Templates have no events. The response contains whether the guild has changed since the last sync.
+    if (!view.access.hasPermissions(Permissions.MANAGE_GUILD)) view.show(TEMPLATES_SCREEN.id);
+    // Templates have no events: `is_dirty` in the response is whether the guild changed since the last sync.
     else reload();
   });
   show(loadedTemplate);
@@ -67,7 +67,7 @@ const templateFields = () => ({
 function emptyContent({ context, guildId }, show) {
   const create = async () => {
     let template = null;
-    const isDone = await openActionDialog({
+    const isConfirmed = await openActionDialog({
       title: t("Create template"),
       label: t("Create"),
       danger: false,
@@ -76,7 +76,7 @@ function emptyContent({ context, guildId }, show) {
         template = await context.api.request("POST", `/guilds/${guildId}/templates`, { json: values });
       },
     });
-    if (!isDone) return;
+    if (!isConfirmed) return;
     show(template);
     showNotice(t("Template created."), "done");
   };
@@ -91,7 +91,7 @@ function emptyContent({ context, guildId }, show) {
 }
 
 /** Return the nodes with the number of uses of a template and the time of its last sync. */
-function usesNodes({ usage_count: count, updated_at: updatedAt }) {
+function usageNodes({ usage_count: count, updated_at: updatedAt }) {
   const time = timeElement(Date.parse(updatedAt), "f");
   return count === 1
     ? tNodes("Used once · synced {time}", { time })
@@ -124,13 +124,13 @@ function templateContent({ context, guildId }, template, show) {
     });
   };
   const remove = async () => {
-    const isDone = await openActionDialog({
+    const isConfirmed = await openActionDialog({
       title: t("Delete {name}?", { name: template.name }),
       text: t("The link stops working. Guilds that were created from the template stay."),
       label: t("Delete template"),
       run: () => context.api.request("DELETE", path),
     });
-    if (!isDone) return;
+    if (!isConfirmed) return;
     show(null);
     showNotice(t("Template deleted."), "done");
   };
@@ -144,7 +144,7 @@ function templateContent({ context, guildId }, template, show) {
         details: [
           template.description,
           h("a", { href: link, target: "_blank", rel: "noopener" }, link),
-          h("span", null, ...usesNodes(template)),
+          h("span", null, ...usageNodes(template)),
         ],
         actions: [
           actionButton(t("Copy link"), copy),

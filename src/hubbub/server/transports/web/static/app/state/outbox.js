@@ -59,14 +59,14 @@ export async function sendPending(pending, context) {
   }
   const files = pending.files.length ? pending.files : undefined;
   if (files) json.attachments = files.map((file, id) => ({ id, filename: file.name, ...pending.fileDetails?.[id] }));
-  const progress =
+  const onProgress =
     files &&
     (fraction => {
       pending.uploadProgress = fraction;
       emitMessagesChange(context);
     });
   try {
-    const message = await api.request("POST", `/channels/${channelId}/messages`, { json, files, progress });
+    const message = await api.request("POST", `/channels/${channelId}/messages`, { json, files, onProgress });
     removePending(pending, context);
     // Events may have changed the message since this response was written: previews of links, reactions.
     const log = logOf(context);

@@ -78,7 +78,7 @@ function build(view, focusedId = null) {
     setDisabled() {},
   };
   const move = changedTree => {
-    if (view.access.has(Permissions.MANAGE_CHANNELS)) field.write(changedTree);
+    if (view.access.hasPermissions(Permissions.MANAGE_CHANNELS)) field.write(changedTree);
   };
   const status = makeSortable(list, {
     read: field.read,
@@ -153,7 +153,7 @@ const isHiddenFromEveryone = (guild, channel) =>
 /** Return the list entry of a channel or category. */
 function entry(channel, { details, iconName, isNested, extra = [] }, { view, access, denialReason, viewer, edit }) {
   const canEdit = [Permissions.MANAGE_CHANNELS, Permissions.MANAGE_ROLES].some(
-    bits => access.channelDenialReason(bits, channel.id) === null,
+    bits => access.findChannelDenialReason(bits, channel.id) === null,
   );
   const isPrivate = isHiddenFromEveryone(view.guild, channel);
   const summary = viewer === null ? null : accessSummary(view.guild, viewer, channel);

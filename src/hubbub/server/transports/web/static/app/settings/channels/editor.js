@@ -51,8 +51,8 @@ function buildPage(view, channelId, find, regions, goBack) {
     { name } = channel;
   const drawAccess = () => {
     const access = view.access,
-      denialReason = access.channelDenialReason(Permissions.MANAGE_CHANNELS, channelId),
-      rolesDenialReason = access.channelDenialReason(Permissions.MANAGE_ROLES, channelId);
+      denialReason = access.findChannelDenialReason(Permissions.MANAGE_CHANNELS, channelId),
+      rolesDenialReason = access.findChannelDenialReason(Permissions.MANAGE_ROLES, channelId);
     const texts = [
       denialReason === null ? null : t("You cannot change this channel. {reason}", { reason: denialReason }),
       rolesDenialReason === null

@@ -114,16 +114,16 @@ export function withPrivacy(overwrites, guildId, isPrivate) {
  * reason.
  */
 function bitDenialReason(access, channel, bit) {
-  const denialReason = access.channelDenialReason(Permissions.MANAGE_ROLES, channel.id);
+  const denialReason = access.findChannelDenialReason(Permissions.MANAGE_ROLES, channel.id);
   // The notice above the tabs gives the reason for all permissions.
   if (denialReason !== null) return "";
   const ownIds = new Set([access.me.id, access.guild.id, ...access.member.roles]);
   const managesByOverwrite = (channel.permission_overwrites ?? []).some(
     overwrite => ownIds.has(overwrite.id) && BigInt(overwrite.allow) & Permissions.MANAGE_ROLES,
   );
-  if (access.has(Permissions.ADMINISTRATOR) || managesByOverwrite) return null;
+  if (access.hasPermissions(Permissions.ADMINISTRATOR) || managesByOverwrite) return null;
   if (bit === Permissions.MANAGE_ROLES) return t("Only administrators can change this.");
-  return access.has(bit) || access.state.can(channel.id, bit)
+  return access.hasPermissions(bit) || access.state.can(channel.id, bit)
     ? null
     : t("You can only change permissions that you have.");
 }
@@ -293,7 +293,7 @@ export function overwritesSetting(view, findChannel) {
     const channel = findChannel();
     if (channel === undefined) return;
     const access = view.access,
-      denialReason = access.channelDenialReason(Permissions.MANAGE_ROLES, channel.id);
+      denialReason = access.findChannelDenialReason(Permissions.MANAGE_ROLES, channel.id);
     const everyoneOverwrite = value.find(({ id }) => id === guildId);
     privacy.write(Boolean(BigInt(everyoneOverwrite?.deny ?? 0) & Permissions.VIEW_CHANNEL));
     privacy.setDisabled(bitDenialReason(access, channel, Permissions.VIEW_CHANNEL) !== null);

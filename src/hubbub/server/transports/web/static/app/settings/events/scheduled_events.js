@@ -22,8 +22,9 @@ export const EVENTS_SCREEN = { id: "events", label: t("Events"), icon: "calendar
 /** Return why the user cannot change an event, or null. */
 function editDenialReason(access, event) {
   const isOwn = event.creator_id === access.me.id;
-  const bits = isOwn && !access.has(Permissions.MANAGE_EVENTS) ? Permissions.CREATE_EVENTS : Permissions.MANAGE_EVENTS;
-  return event.channel_id ? access.channelDenialReason(bits, event.channel_id) : access.findDenialReason(bits);
+  const bits =
+    isOwn && !access.hasPermissions(Permissions.MANAGE_EVENTS) ? Permissions.CREATE_EVENTS : Permissions.MANAGE_EVENTS;
+  return event.channel_id ? access.findChannelDenialReason(bits, event.channel_id) : access.findDenialReason(bits);
 }
 
 const eventsPath = ({ guildId }) => `/guilds/${guildId}/scheduled-events`;
@@ -54,7 +55,7 @@ function build(view, focusedId = null) {
   const draw = () => {
     const denialReason = view.access.findDenialReason(Permissions.CREATE_EVENTS);
     createButton.disabled = denialReason !== null;
-    const isLocked = denialReason !== null && !view.access.has(Permissions.MANAGE_EVENTS);
+    const isLocked = denialReason !== null && !view.access.hasPermissions(Permissions.MANAGE_EVENTS);
     setChildren(
       notice,
       isLocked

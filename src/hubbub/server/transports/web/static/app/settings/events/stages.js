@@ -41,7 +41,7 @@ function build(view) {
 /** Return why the user cannot moderate a stage, or null. */
 function moderationDenialReason(access, channelId) {
   return (
-    MODERATOR_PERMISSIONS.map(bits => access.channelDenialReason(bits, channelId)).find(
+    MODERATOR_PERMISSIONS.map(bits => access.findChannelDenialReason(bits, channelId)).find(
       denialReason => denialReason !== null,
     ) ?? null
   );
@@ -76,7 +76,7 @@ function stageEntry(view, channel) {
 const topicSetting = () => textSetting(t("Topic"), { maxlength: STAGE_TOPIC_MAX, required: true });
 
 async function start(view, channel) {
-  const mentionDenialReason = view.access.channelDenialReason(Permissions.MENTION_EVERYONE, channel.id);
+  const mentionDenialReason = view.access.findChannelDenialReason(Permissions.MENTION_EVERYONE, channel.id);
   const notify = switchSetting(t("Notify everyone"), { hint: mentionDenialReason ?? undefined });
   notify.setDisabled(mentionDenialReason !== null);
   const isDone = await openActionDialog({

@@ -39,7 +39,7 @@ export function slotsMax(guild, byTier, feature, moreMax) {
 /** Return why the user cannot change an expression, or null. */
 export function expressionDenialReason(access, expression) {
   const isOwn = expression.user?.id === access.me.id;
-  if (isOwn && access.has(Permissions.CREATE_GUILD_EXPRESSIONS)) return null;
+  if (isOwn && access.hasPermissions(Permissions.CREATE_GUILD_EXPRESSIONS)) return null;
   return access.findDenialReason(Permissions.MANAGE_GUILD_EXPRESSIONS);
 }
 
@@ -62,7 +62,7 @@ export function expressionScreen(view, kind) {
   const drawTools = items => {
     const access = view.access;
     const denialReason = access.findDenialReason(Permissions.CREATE_GUILD_EXPRESSIONS);
-    const isLocked = denialReason !== null && !access.has(Permissions.MANAGE_GUILD_EXPRESSIONS);
+    const isLocked = denialReason !== null && !access.hasPermissions(Permissions.MANAGE_GUILD_EXPRESSIONS);
     notice.replaceChildren(
       ...(isLocked
         ? [viewOnlyNotice(denialReason)]

@@ -30,13 +30,13 @@ function commandDenialReason(access, command, entries, applicationEntries) {
 
 /** Return whether the user can use a command (spec/webhooks-and-interactions.md#5.5), regardless of the channel. */
 function canUse(access, command, entries, applicationEntries) {
-  if (access.has(Permissions.ADMINISTRATOR)) return true;
+  if (access.hasPermissions(Permissions.ADMINISTRATOR)) return true;
   const isAllowed = decideByEntries(access, entries);
   if (isAllowed !== null) return isAllowed;
   if (decideByEntries(access, applicationEntries) === false) return false;
   // "0" allows only administrators.
   const required = command.default_member_permissions;
-  return required === null || (required !== "0" && access.has(BigInt(required)));
+  return required === null || (required !== "0" && access.hasPermissions(BigInt(required)));
 }
 
 /** Return whether entries allow the user, or null if none applies. A member entry wins over roles, roles over @everyone. */
@@ -103,7 +103,7 @@ export async function openCommandPermissions(view, { application, subject, entri
       draw();
     });
   view.onChange(({ kind }) => {
-    if (!view.access.has(Permissions.MANAGE_GUILD)) goBack();
+    if (!view.access.hasPermissions(Permissions.MANAGE_GUILD)) goBack();
     // Only the app's bot receives an event for changed permissions; users receive the audit log entry.
     else if (kind === "auditLog") reload();
     else if (kind === "integrations") goBackIfRemoved();
@@ -246,10 +246,11 @@ function describeTarget(view, members, { id, type }) {
     return { image: icon(channelIconName(channel)), name: channel.name, denialReason: null };
   }
   if (type === ROLE) {
-    if (id === guildId) return { image: colorSwatch(colorsOf(access.everyone)), name: "@everyone", denialReason: null };
+    if (id === guildId)
+      return { image: colorSwatch(colorsOf(access.everyoneRole)), name: "@everyone", denialReason: null };
     const role = access.roles.find(other => other.id === id);
     if (role === undefined) return { image: null, name: t("Unknown role"), denialReason: null };
-    return { image: colorSwatch(colorsOf(role)), name: role.name, denialReason: access.roleDenialReason(role) };
+    return { image: colorSwatch(colorsOf(role)), name: role.name, denialReason: access.findRoleDenialReason(role) };
   }
   const member = members.get(id);
   if (member === undefined) return { image: null, name: t("Unknown member"), denialReason: null };

@@ -185,7 +185,7 @@ function openIntegration(view, integration, goBack, focusedId = null) {
     isRemovedHere = isDone;
   };
   view.onChange(({ kind }) => {
-    if (!view.access.has(Permissions.MANAGE_GUILD)) goBack(id);
+    if (!view.access.hasPermissions(Permissions.MANAGE_GUILD)) goBack(id);
     else if (kind === "integrations") checkRemoval();
     else if (kind === "auditLog") load();
   });

@@ -159,7 +159,7 @@ function openWebhook(view, webhook, goBack) {
   const fields = fieldsOf(view, webhook);
   const notice = h("div", { class: "settings-access" }),
     deleteButton = actionButton(t("Delete webhook"), () => remove(), { danger: true });
-  const findDenialReason = () => view.access.channelDenialReason(Permissions.MANAGE_WEBHOOKS, current.channel_id);
+  const findDenialReason = () => view.access.findChannelDenialReason(Permissions.MANAGE_WEBHOOKS, current.channel_id);
   const form = new SettingsForm(fields, valuesOf(webhook), {
     save: async changes => {
       current = await context.api.request("PATCH", `/webhooks/${webhook.id}`, { json: changes });
@@ -202,7 +202,7 @@ function openWebhook(view, webhook, goBack) {
       draw();
     });
   view.onChange(({ kind }) => {
-    if (!view.access.has(Permissions.MANAGE_WEBHOOKS)) goBack(webhook.id);
+    if (!view.access.hasPermissions(Permissions.MANAGE_WEBHOOKS)) goBack(webhook.id);
     else if (kind === "webhooks") reload();
     else draw();
   });

@@ -18,7 +18,7 @@ export const INVITES_SCREEN = { id: "invites", label: t("Invites"), icon: "invit
 
 /** Return why the user cannot see the invites, or null. */
 function viewDenialReason(access) {
-  return access.has(Permissions.VIEW_AUDIT_LOG) ? null : access.findDenialReason(Permissions.MANAGE_GUILD);
+  return access.hasPermissions(Permissions.VIEW_AUDIT_LOG) ? null : access.findDenialReason(Permissions.MANAGE_GUILD);
 }
 
 function build(view) {
@@ -87,8 +87,8 @@ function copyLink(context, invite) {
 
 /** Return why the user cannot revoke an invite, or null. */
 function revocationDenialReason(access, invite) {
-  if (access.has(Permissions.MANAGE_GUILD)) return null;
-  return access.channelDenialReason(Permissions.MANAGE_CHANNELS, invite.channel?.id);
+  if (access.hasPermissions(Permissions.MANAGE_GUILD)) return null;
+  return access.findChannelDenialReason(Permissions.MANAGE_CHANNELS, invite.channel?.id);
 }
 
 const usesText = ({ uses, max_uses: max }) =>

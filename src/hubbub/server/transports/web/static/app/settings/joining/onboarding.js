@@ -158,7 +158,7 @@ function promptsSetting(view) {
 function optionsSetting(view) {
   const isAssignable = id => {
     const role = view.guild.roles.find(other => other.id === id);
-    return role !== undefined && !role.managed && view.access.roleDenialReason(role) === null;
+    return role !== undefined && !role.managed && view.access.findRoleDenialReason(role) === null;
   };
   const records = recordsSetting(t("Answers"), {
     addLabel: t("Add answer"),

@@ -10,7 +10,7 @@ import { t, tNodes } from "../../ui/translation.js";
 import { userAvatar } from "../../content/avatars.js";
 import { choiceSetting, reasonSetting, switchSetting, textSetting } from "../forms/fields.js";
 import { SettingsForm, openActionDialog } from "../forms/form.js";
-import { GuildSettingsAccess } from "../permissions/guild_access.js";
+import { GuildAccess } from "../permissions/guild_access.js";
 import { actionButton, listEntry } from "../forms/layout.js";
 import { openPruneDialog, pruneDenialReason } from "./prune.js";
 
@@ -148,7 +148,7 @@ function openMember(view, member) {
   const name = nameOf(member),
     path = memberPath(view, member);
   openDialog(name, close => {
-    const renameDenialReason = access.renameDenialReason(member);
+    const renameDenialReason = access.findRenameDenialReason(member);
     const nick = textSetting(t("Nickname"), {
       hint: renameDenialReason ?? undefined,
       maxlength: NICK_MAX,
@@ -156,7 +156,7 @@ function openMember(view, member) {
       isNullable: true,
     });
     const switches = access.roles.map(role => {
-      const denialReason = role.managed ? t("An app manages this role.") : access.roleDenialReason(role);
+      const denialReason = role.managed ? t("An app manages this role.") : access.findRoleDenialReason(role);
       return { role, denialReason, field: switchSetting(role.name, { hint: denialReason ?? undefined }) };
     });
     const fields = { nick, ...Object.fromEntries(switches.map(({ role, field }) => [role.id, field])) };
@@ -218,10 +218,10 @@ function moderationControls(view, member, close) {
     [
       isTimedOut ? t("End timeout") : t("Time out"),
       isTimedOut ? endTimeout : timeOut,
-      access.timeoutDenialReason(member),
+      access.findTimeoutDenialReason(member),
     ],
-    [t("Kick"), kick, access.memberDenialReason(Permissions.KICK_MEMBERS, member)],
-    [t("Ban"), ban, access.memberDenialReason(Permissions.BAN_MEMBERS, member)],
+    [t("Kick"), kick, access.findMemberDenialReason(Permissions.KICK_MEMBERS, member)],
+    [t("Ban"), ban, access.findMemberDenialReason(Permissions.BAN_MEMBERS, member)],
   ];
   const run = async action => {
     if (await action(view, member)) close();
@@ -314,25 +314,25 @@ function ban(view, member) {
 export function memberModerationItems(context, guildId, userId) {
   const member = context.state.member(guildId, userId);
   if (member === undefined) return [];
-  const access = new GuildSettingsAccess(context, guildId);
+  const access = new GuildAccess(context, guildId);
   const view = { context, guildId, access };
   const isTimedOut = timeoutEndMs(member) !== null;
-  const canEdit = access.renameDenialReason(member) === null || access.has(Permissions.MANAGE_ROLES);
+  const canEdit = access.findRenameDenialReason(member) === null || access.hasPermissions(Permissions.MANAGE_ROLES);
   return [
     canEdit && { label: t("Nickname and roles"), icon: "edit", onClick: () => openMember(view, member) },
-    access.timeoutDenialReason(member) === null && {
+    access.findTimeoutDenialReason(member) === null && {
       label: isTimedOut ? t("End timeout") : t("Time out"),
       icon: "history",
       danger: !isTimedOut,
       onClick: () => (isTimedOut ? endTimeout(view, member) : timeOut(view, member)),
     },
-    access.memberDenialReason(Permissions.KICK_MEMBERS, member) === null && {
+    access.findMemberDenialReason(Permissions.KICK_MEMBERS, member) === null && {
       label: t("Kick"),
       icon: "leave",
       danger: true,
       onClick: () => kick(view, member),
     },
-    access.memberDenialReason(Permissions.BAN_MEMBERS, member) === null && {
+    access.findMemberDenialReason(Permissions.BAN_MEMBERS, member) === null && {
       label: t("Ban"),
       icon: "block",
       danger: true,

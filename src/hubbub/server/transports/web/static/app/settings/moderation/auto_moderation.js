@@ -35,7 +35,7 @@ function build(view, focusedId = null) {
   const { context, guildId } = view;
   const denialReason = view.access.findDenialReason(Permissions.MANAGE_GUILD);
   if (denialReason !== null) {
-    view.onChange(() => view.access.has(Permissions.MANAGE_GUILD) && view.show(AUTO_MODERATION_SCREEN.id));
+    view.onChange(() => view.access.hasPermissions(Permissions.MANAGE_GUILD) && view.show(AUTO_MODERATION_SCREEN.id));
     return lockedNotice(t("You cannot see the rules. {reason}", { reason: denialReason }));
   }
   const load = () => context.api.request("GET", `/guilds/${guildId}/auto-moderation/rules`);
@@ -65,7 +65,7 @@ function buildList(view, loadedRules, load, focusedId) {
     draw();
   });
   view.onChange(({ kind }) => {
-    if (!view.access.has(Permissions.MANAGE_GUILD)) view.show(AUTO_MODERATION_SCREEN.id);
+    if (!view.access.hasPermissions(Permissions.MANAGE_GUILD)) view.show(AUTO_MODERATION_SCREEN.id);
     else if (kind === "autoModeration") reload();
   });
   draw();

@@ -159,7 +159,7 @@ export function openRule(view, loadedRule, goBack) {
     drawAccess();
   });
   view.onChange(({ kind, id }) => {
-    if (!view.access.has(Permissions.MANAGE_GUILD)) goBack();
+    if (!view.access.hasPermissions(Permissions.MANAGE_GUILD)) goBack();
     else if (kind === "autoModeration" && id === rule.id) reload();
     else drawAccess();
   });

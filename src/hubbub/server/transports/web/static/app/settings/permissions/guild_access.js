@@ -1,4 +1,4 @@
-/** The user's access in a guild: permissions, roles, and the reasons why actions are not allowed. */
+/** The user's access to a guild: permissions, roles, and the reasons why actions are not allowed. */
 
 import { compareIds } from "../../network/ids.js";
 import { Permissions } from "../../network/enums.js";
@@ -7,7 +7,7 @@ import { t } from "../../ui/translation.js";
 import { PERMISSION_LABELS } from "./texts.js";
 
 /** Snapshot of the user's access to a guild. It does not follow changes: create a new object after each change. */
-export class GuildSettingsAccess {
+export class GuildAccess {
   #roles = null;
 
   constructor({ state }, guildId) {
@@ -22,24 +22,25 @@ export class GuildSettingsAccess {
     return this.guild?.owner_id === this.me.id;
   }
 
-  has(bits) {
+  hasPermissions(bits) {
     return (this.permissions & bits) === bits;
   }
 
   /** Return null if the user has a permission, or a sentence that names the missing one. */
-  findDenialReason(bits) {
-    return this.has(bits) ? null : t("You need the permission “{name}”.", { name: PERMISSION_LABELS.get(bits) });
+  findDenialReason(permission) {
+    if (this.hasPermissions(permission)) return null;
+    return t("You need the permission “{name}”.", { name: PERMISSION_LABELS.get(permission) });
   }
 
   /** Return null if the user has a permission in a channel, or a sentence that names the missing one. */
-  channelDenialReason(bits, channelId) {
-    if (this.state.can(channelId, bits)) return null;
-    return t("You need the permission “{name}” in this channel.", { name: PERMISSION_LABELS.get(bits) });
+  findChannelDenialReason(permission, channelId) {
+    if (this.state.can(channelId, permission)) return null;
+    return t("You need the permission “{name}” in this channel.", { name: PERMISSION_LABELS.get(permission) });
   }
 
-  /** Return null if the user has a permission and outranks a member, or the sentence with the reason. */
-  memberDenialReason(bits, member) {
-    const denialReason = this.findDenialReason(bits);
+  /** Return null if the user has a permission and outranks another member, who is not the owner, or the reason. */
+  findMemberDenialReason(permission, member) {
+    const denialReason = this.findDenialReason(permission);
     if (denialReason !== null) return denialReason;
     if (member.user.id === this.me.id) return t("You cannot do this to yourself.");
     if (member.user.id === this.guild.owner_id) return t("The owner of the guild cannot be changed by others.");
@@ -49,20 +50,22 @@ export class GuildSettingsAccess {
   }
 
   /** Return null if the user may change the nickname of a member, or the reason. */
-  renameDenialReason(member) {
-    if (member.user.id !== this.me.id) return this.memberDenialReason(Permissions.MANAGE_NICKNAMES, member);
-    return this.has(Permissions.MANAGE_NICKNAMES) ? null : this.findDenialReason(Permissions.CHANGE_NICKNAME);
+  findRenameDenialReason(member) {
+    if (member.user.id !== this.me.id) return this.findMemberDenialReason(Permissions.MANAGE_NICKNAMES, member);
+    return this.hasPermissions(Permissions.MANAGE_NICKNAMES)
+      ? null
+      : this.findDenialReason(Permissions.CHANGE_NICKNAME);
   }
 
   /** Return null if the user may time out a member, or the reason. */
-  timeoutDenialReason(member) {
+  findTimeoutDenialReason(member) {
     if (guildPermissions(this.guild, member) & Permissions.ADMINISTRATOR && member.user.id !== this.guild.owner_id)
       return t("Administrators cannot be timed out.");
-    return this.memberDenialReason(Permissions.MODERATE_MEMBERS, member);
+    return this.findMemberDenialReason(Permissions.MODERATE_MEMBERS, member);
   }
 
   /** Return null if the user may edit or assign a role, or the reason. */
-  roleDenialReason(role) {
+  findRoleDenialReason(role) {
     const denialReason = this.findDenialReason(Permissions.MANAGE_ROLES);
     if (denialReason !== null) return denialReason;
     if (this.isOwner || outranks(this.#topRole(this.member), role)) return null;
@@ -78,12 +81,12 @@ export class GuildSettingsAccess {
   }
 
   /** The role that every member has. */
-  get everyone() {
+  get everyoneRole() {
     return this.guild.roles.find(role => role.id === this.guild.id);
   }
 
   #topRole(member) {
-    return this.roles.find(role => member.roles.includes(role.id)) ?? this.everyone;
+    return this.roles.find(role => member.roles.includes(role.id)) ?? this.everyoneRole;
   }
 }
 

@@ -16,7 +16,7 @@ const STYLES = [
   [HOLOGRAPHIC, t("Holographic")],
 ];
 /** The fixed colors of the holographic style (spec/http.md#3.5). */
-const HOLOGRAPHIC_COLORS = { primary_color: 11_127_295, secondary_color: 16_759_788, tertiary_color: 16_761_760 };
+const HOLOGRAPHIC_COLORS = { primary_color: 0xa9c9ff, secondary_color: 0xffbbec, tertiary_color: 0xffc3a0 };
 /** The color that the first color field shows before the user chooses one. */
 const DEFAULT_FIRST_COLOR = 0x0d6b62;
 /** The color that the second color field shows before the user chooses one. */
@@ -34,7 +34,7 @@ function styleOf({ primary_color: primary, secondary_color: secondary, tertiary_
   return primary ? SOLID : NONE;
 }
 
-/** Return a round sample of colors. */
+/** Return a circle filled with colors. */
 export function colorSwatch(colors) {
   const stops = [colors.primary_color, colors.secondary_color, colors.tertiary_color].filter(color => color !== null);
   const node = h("span", { class: "role-swatch", "aria-hidden": "true" });
@@ -61,7 +61,7 @@ export function roleColorsSetting(hasGradients) {
   });
   const firstColor = colorSetting(t("First color")),
     secondColor = colorSetting(t("Second color"));
-  const sample = h("div", { class: "role-sample" });
+  const preview = h("div", { class: "role-preview" });
   const select = style.node.querySelector("select");
   const read = () => {
     const chosenStyle = style.read();
@@ -72,7 +72,7 @@ export function roleColorsSetting(hasGradients) {
       tertiary_color: null,
     };
   };
-  const draw = () => {
+  const update = () => {
     const chosenStyle = style.read();
     firstColor.node.hidden = chosenStyle !== SOLID && chosenStyle !== GRADIENT;
     secondColor.node.hidden = chosenStyle !== GRADIENT;
@@ -83,16 +83,16 @@ export function roleColorsSetting(hasGradients) {
       const needsGradients = [GRADIENT, HOLOGRAPHIC].includes(optionStyle);
       option.disabled = needsGradients && !hasGradients && !option.selected;
     }
-    sample.replaceChildren(colorSwatch(read()));
+    preview.replaceChildren(colorSwatch(read()));
   };
   const node = h(
     "div",
     { class: "role-colors" },
     style.node,
-    h("div", { class: "role-color-fields" }, firstColor.node, secondColor.node, sample),
+    h("div", { class: "role-color-fields" }, firstColor.node, secondColor.node, preview),
   );
-  node.addEventListener("input", draw);
-  node.addEventListener("change", draw);
+  node.addEventListener("input", update);
+  node.addEventListener("change", update);
   return {
     node,
     read,
@@ -100,7 +100,7 @@ export function roleColorsSetting(hasGradients) {
       style.write(styleOf(colors));
       firstColor.write(colors.primary_color || DEFAULT_FIRST_COLOR);
       secondColor.write(colors.secondary_color ?? DEFAULT_SECOND_COLOR);
-      draw();
+      update();
     },
     setError: style.setError,
     setDisabled(disabled) {

@@ -18,8 +18,8 @@ import { imageSetting } from "../forms/upload_field.js";
 /** Return why the user cannot change a permission of a role, or null; empty if a notice gives the reason. */
 function permissionDenialReason(access, role, bit) {
   // The notice above the tabs gives the reason for all permissions.
-  if (access.roleDenialReason(role) !== null) return "";
-  return access.has(bit) ? null : t("You can only change permissions that you have.");
+  if (access.findRoleDenialReason(role) !== null) return "";
+  return access.hasPermissions(bit) ? null : t("You can only change permissions that you have.");
 }
 
 /** Show the page of a role; `goBack` shows the list again. */
@@ -46,7 +46,7 @@ export function openRole(view, roleId, goBack) {
   const drawAccess = () => {
     const access = view.access,
       current = find(),
-      denialReason = access.roleDenialReason(current);
+      denialReason = access.findRoleDenialReason(current);
     notice.replaceChildren(...(denialReason === null ? [] : [viewOnlyNotice(explain(access, denialReason))]));
     for (const [fieldName, field] of Object.entries(appearance))
       field.setDisabled(denialReason !== null || appearanceDenialReason(fieldName, features) !== null);
@@ -82,9 +82,9 @@ export function openRole(view, roleId, goBack) {
 
 const titleOf = (role, isEveryone) => (isEveryone ? "@everyone" : role.name);
 
-/** Add the general rule to the reason of `roleDenialReason` if the user may manage roles, but not this one. */
+/** Add the general rule to the reason of `findRoleDenialReason` if the user may manage roles, but not this one. */
 function explain(access, denialReason) {
-  return access.has(Permissions.MANAGE_ROLES)
+  return access.hasPermissions(Permissions.MANAGE_ROLES)
     ? t("{reason} You can only change roles below your highest role.", { reason: denialReason })
     : denialReason;
 }

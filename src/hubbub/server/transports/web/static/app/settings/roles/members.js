@@ -22,7 +22,7 @@ const nameOf = member => member.nick || member.user.global_name || member.user.u
 
 /** Return why the user cannot assign or remove a role, or null. */
 function assignmentDenialReason(access, role) {
-  return role.managed ? t("An app manages the members of this role.") : access.roleDenialReason(role);
+  return role.managed ? t("An app manages the members of this role.") : access.findRoleDenialReason(role);
 }
 
 /**
@@ -125,7 +125,7 @@ function memberEntry({ access }, role, member, denialReason, onRemove) {
   const name = nameOf(member);
   return {
     key: member.user.id,
-    version: `${name} ${member.user.avatar} ${denialReason} ${access.has(Permissions.MANAGE_ROLES)}`,
+    version: `${name} ${member.user.avatar} ${denialReason} ${access.hasPermissions(Permissions.MANAGE_ROLES)}`,
     build: () =>
       listEntry({
         mark: userAvatar(member.user, name),

@@ -41,12 +41,12 @@ function build(view, focusedId = null) {
       ...entries.map(role =>
         roleEntry(
           role,
-          { denialReason: access.roleDenialReason(role), isLocked: denialReason !== null },
+          { denialReason: access.findRoleDenialReason(role), isLocked: denialReason !== null },
           counts?.[role.id] ?? null,
           edit,
         ),
       ),
-      everyoneEntry(access.everyone, access.roleDenialReason(access.everyone), edit),
+      everyoneEntry(access.everyoneRole, access.findRoleDenialReason(access.everyoneRole), edit),
     ]);
   };
   /**
@@ -55,7 +55,7 @@ function build(view, focusedId = null) {
    */
   const movableIds = () => {
     const access = view.access;
-    return new Set(access.roles.filter(role => access.roleDenialReason(role) === null).map(role => role.id));
+    return new Set(access.roles.filter(role => access.findRoleDenialReason(role) === null).map(role => role.id));
   };
   /** Use a new order after a move of a role, unless roles that the user cannot move would change. */
   const setOrder = (id, changedOrder) => {
