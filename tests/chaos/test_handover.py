@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import itertools
-from collections.abc import AsyncIterator
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,6 +80,16 @@ async def resume_after_reconnect(session: GatewaySession, server: Server) -> Non
     await session.socket.close(code=CLIENT_CLOSE_CODE)
     await session.resume(server.gateway)
     await session.wait_event("RESUMED")
+
+
+@contextlib.contextmanager
+def paused(server: Server) -> Iterator[None]:
+    """Pause a process, and let it continue when the `with` block ends."""
+    os.kill(server.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(server.pid, signal.SIGCONT)
 
 
 async def test_sessions_of_a_stopped_gateway_process_continue_on_another(
@@ -170,4 +182,57 @@ async def test_a_client_may_reconnect_while_its_session_moves(
         await session.resume(first.gateway)
         await session.wait_message("later")
         assert session.sequence_numbers() == list(range(1, len(session.dispatches) + 1))
+        await session.close()
+
+
+async def test_a_session_continues_on_a_process_that_does_not_know_the_other_processes_yet(
+    tmp_path: Path, postgres_database: str, nats_url: str
+) -> None:
+    async with running_gateways(tmp_path, postgres_database, nats_url) as cluster:
+        first, second = cluster.gateways
+        session = await open_session(cluster.bob, first)
+        second.terminate()
+        assert await second.wait_ended() == 0
+        with paused(first):
+            await second.start()
+            await session.abort_connection()
+            await session.resume(second.gateway)
+        await session.wait_event("RESUMED")
+        await Sender(cluster.alice, cluster.channel_id).stop(session)
+        await session.close()
+
+
+async def test_sessions_move_to_a_process_that_starts_while_theirs_stops(
+    tmp_path: Path, postgres_database: str, nats_url: str
+) -> None:
+    async with running_gateways(tmp_path, postgres_database, nats_url) as cluster:
+        first, second = cluster.gateways
+        session = await open_session(cluster.bob, first)
+        await session.abort_connection()
+        second.terminate()
+        assert await second.wait_ended() == 0
+        with paused(first):
+            await second.start()
+            first.terminate()
+        assert await first.wait_ended() == 0
+        await session.resume(second.gateway)
+        await session.wait_event("RESUMED")
+        await Sender(cluster.alice, cluster.channel_id).stop(session)
+        await session.close()
+
+
+async def test_a_client_reconnects_while_the_process_of_its_session_does_not_respond(
+    tmp_path: Path, postgres_database: str, nats_url: str
+) -> None:
+    async with running_gateways(tmp_path, postgres_database, nats_url) as cluster:
+        first, second = cluster.gateways
+        session = await open_session(cluster.bob, first)
+        with paused(first):
+            await session.abort_connection()
+            await session.resume(second.gateway)
+            await session.wait_opcode(GatewayOpcode.RECONNECT)
+            await session.wait_closed()
+            await session.resume(second.gateway)
+        await session.wait_event("RESUMED")
+        await Sender(cluster.alice, cluster.channel_id).stop(session)
         await session.close()

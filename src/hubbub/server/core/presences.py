@@ -51,6 +51,8 @@ class SessionPresence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     activities: list[Any]
     node: str = LOCAL_NODE
     """The node that the session is connected to."""
+    move_count: int = 0
+    """Number of times that the session moved to another node; a report with a lower number is outdated."""
     is_bot: bool = False
     application_id: int | None = None
     """The application of an OAuth2 session; None for other sessions."""

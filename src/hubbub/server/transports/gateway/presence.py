@@ -171,7 +171,7 @@ class PresenceFeed:
 
     def take(self, presence: SessionPresence) -> None:
         """Store the presence of a session that this node took from another one, and report it to the other nodes."""
-        presence = msgspec.structs.replace(presence, node=LOCAL_NODE)
+        presence = msgspec.structs.replace(presence, node=LOCAL_NODE, move_count=presence.move_count + 1)
         changed_views = self._presences.update(presence)
         self._send(NODE_REPORT, session_presences=[presence])
         # The presence of a user with several sessions depends on their order.
@@ -181,7 +181,7 @@ class PresenceFeed:
         """Record that another node took a session of this node."""
         presence = self._presences.find_session(user_id, session_id)
         if presence is not None:
-            self._presences.update(msgspec.structs.replace(presence, node=node))
+            self._presences.update(msgspec.structs.replace(presence, node=node, move_count=presence.move_count + 1))
 
     def set_presence(self, session: GatewaySession, request: SetPresence) -> None:
         """Set a session's presence. A request with an unknown status is ignored (spec/gateway.md#8)."""
@@ -193,6 +193,7 @@ class PresenceFeed:
             list[Any](),
             list[ActivitySecrets](),
         )
+        previous_presence = self._presences.find_session(session.user_id, session.id)
         if session.is_oauth2 and actor.scopes.isdisjoint(PRESENCE_SCOPES):
             # The session may receive events for its user, but not set their presence.
             status = Status.INVISIBLE
@@ -203,7 +204,7 @@ class PresenceFeed:
                 session_id=session.id,
                 application_name=session.application_name,
                 now_ms=self._clock.now_ms(),
-                previous_presence=self._presences.find_session(session.user_id, session.id),
+                previous_presence=previous_presence,
             )
         presence = SessionPresence(
             user_id=session.user_id,
@@ -211,6 +212,7 @@ class PresenceFeed:
             device=session.device,
             status=status,
             activities=activities,
+            move_count=0 if previous_presence is None else previous_presence.move_count,
             is_bot=actor.is_bot,
             application_id=int(actor.application_id) if session.is_oauth2 and actor.application_id else None,
             family_id=int(actor.family_id) if session.is_oauth2 and actor.family_id else None,
@@ -320,11 +322,18 @@ class PresenceFeed:
             self._replace(message.node, message.session_presences)
         elif dispatch.event == NODE_REPORT:
             for session_presence in message.session_presences:
+                if self._is_outdated(session_presence):
+                    continue
                 self._presences.update(msgspec.structs.replace(session_presence, node=message.node))
                 self._send_own_sessions(session_presence.user_id)
         elif dispatch.event == NODE_SESSION_ENDED:
             self._presences.remove(message.user_id, message.session_id)
             self._send_own_sessions(message.user_id)
+
+    def _is_outdated(self, reported_presence: SessionPresence) -> bool:
+        """Return whether a session has moved to another node since its presence was reported."""
+        presence = self._presences.find_session(reported_presence.user_id, reported_presence.session_id)
+        return presence is not None and presence.move_count > reported_presence.move_count
 
     def _replace(self, node: str, reported_presences: list[SessionPresence]) -> None:
         """Replace the known sessions of a node with its full report, and publish the difference."""
@@ -336,7 +345,7 @@ class PresenceFeed:
             previous_presence = previous_presences.pop(session_presence.session_id, None)
             # An unchanged presence is not stored again: that would make it the user's most recent one.
             session_presence = msgspec.structs.replace(session_presence, node=node)
-            if previous_presence != session_presence:
+            if previous_presence != session_presence and not self._is_outdated(session_presence):
                 views_by_user[session_presence.user_id] = views_by_user.get(
                     session_presence.user_id, frozenset()
                 ) | self._presences.update(session_presence)

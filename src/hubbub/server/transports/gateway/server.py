@@ -39,7 +39,7 @@ from hubbub.server.transports.gateway.commands import Commands
 from hubbub.server.transports.gateway.compression import Compression, Encoding, has_zstd
 from hubbub.server.transports.gateway.connection import UNRECORDED_OPCODES
 from hubbub.server.transports.gateway.context import GatewayContext
-from hubbub.server.transports.gateway.handover import SessionHandover
+from hubbub.server.transports.gateway.handover import HandoverDelayed, SessionHandover
 from hubbub.server.transports.gateway.limits import SessionStarts
 from hubbub.server.transports.gateway.presence import device_of
 from hubbub.server.transports.gateway.session import GatewayConnection
@@ -146,7 +146,7 @@ class Gateway:
                     await self._disconnect_event.wait()
         except TimeoutError:
             await self._close_all()
-        await self._handover.drain()
+        await self._handover.drain(self._config.gateway.drain_ms / 1000)
 
     def request_heartbeats(self) -> None:
         """Request a heartbeat from the clients of OAuth2 sessions after the clock was set.
@@ -376,7 +376,12 @@ class Gateway:
     async def _resume(self, connection: GatewayConnection, resume: Resume) -> None:
         actor = await self._require_actor(resume.token)
         connection.user_id = int(actor.user_id)
-        session = await self._handover.find_or_take(actor, resume.session_id, resume.seq or 0)
+        try:
+            session = await self._handover.find_or_take(actor, resume.session_id, resume.seq or 0)
+        except HandoverDelayed:
+            self._metrics.gateway_resumes("delayed").inc()
+            connection.send_payload(GatewayOpcode.RECONNECT)
+            raise CloseConnection(CloseCode.UNKNOWN_ERROR, "Reconnect") from None
         if session is None or session.has_ended:
             self._metrics.gateway_resumes("unknown").inc()
             connection.send_payload(GatewayOpcode.INVALID_SESSION, False)

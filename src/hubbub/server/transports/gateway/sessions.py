@@ -472,6 +472,8 @@ class GatewaySessions:
 
     def give(self, session: GatewaySession, node: str) -> None:
         """End a session that another node continues: its user stays online, and no hook runs."""
+        # A client may have resumed here while the session became idle.
+        self.disconnect(session)
         del self._sessions[session.id]
         self.presence_feed.give(session.user_id, session.id, node)
         self._end(session)
@@ -573,8 +575,9 @@ class GatewaySessions:
                 session.replay.discard(session.acknowledged_seq, created_before, now)
             if now - session.started_at >= LATE_EVENT_SECONDS:
                 session.snapshot = None
-                if session.received_numbers and all(seat.opened.done() for seat in session.seats.values()):
-                    session.received_numbers = None
+                if session.received_numbers and self._bus.received_numbers() is not None:
+                    if all(seat.opened.done() for seat in session.seats.values()):
+                        session.received_numbers = None
         for hub, _ in self._hubs.values():
             hub.prune(now)
         self.presence_feed.sweep(now)
