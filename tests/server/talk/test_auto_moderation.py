@@ -643,16 +643,22 @@ async def test_webhooks_and_interaction_responses_are_not_checked(world: World) 
     (await world.request("POST", f"/webhooks/{webhook['id']}/{webhook['token']}", json={"content": "bad"})).ok()
 
 
-def test_only_checked_operations_declare_the_blocked_error() -> None:
-    """Messages by bots and webhooks are not checked (spec/http.md#3.10)."""
+def test_operations_with_content_declare_the_blocked_error() -> None:
+    """Auto moderation checks messages of users (spec/http.md#3.10), the link rules of the server all messages."""
     blocked = errors.AUTO_MODERATION_BLOCKED_MESSAGE
     declared = {endpoint.operation.path for endpoint in EndpointTable(SLICES) if blocked in endpoint.operation.raises}
     channel_path = "/channels/{channel_id}"
-    assert declared == {
+    webhook_path = "/webhooks/{webhook_id}/{webhook_token}"
+    assert declared >= {
         f"{channel_path}/messages",
         f"{channel_path}/messages/{{message_id}}",
         f"{channel_path}/threads",
+        webhook_path,
+        f"{webhook_path}/messages/{{message_id}}",
+        "/lobbies/{lobby_id}/messages",
+        "/users/{user_id}/messages",
     }
+    assert not any(word in path for path in declared for word in ("reactions", "pins", "members", "roles"))
 
 
 async def test_a_rule_applies_while_it_is_enabled(world: World) -> None:

@@ -18,7 +18,6 @@ CREATE INDEX stickers_user ON stickers (user_id);
 CREATE INDEX sounds_user ON sounds (user_id);
 CREATE INDEX purchases_user ON purchases (user_id);
 CREATE INDEX payments_user ON payments (user_id);
-CREATE INDEX merge_operations_source ON merge_operations (source_user_id);
 CREATE INDEX quotas_user ON quotas (user_id) WHERE user_id <> 0;
 CREATE INDEX slowmodes_user ON slowmodes (user_id);
 

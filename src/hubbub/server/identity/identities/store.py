@@ -16,7 +16,12 @@ TABLES: Final = (
 """Tables that only this slice writes."""
 PERSONAL_DATA: Final = (
     PersonalColumn(column="external_identities.user_id", erasure=Erasure.DELETED, export="identities"),
-    PersonalColumn(column="merge_operations.source_user_id", erasure=Erasure.DELETED, omission=TECHNICAL),
+    PersonalColumn(
+        column="merge_operations.source_user_id",
+        erasure=Erasure.EXPIRES,
+        reason="Counts the merges of the other account for 30 days.",
+        omission=TECHNICAL,
+    ),
     PersonalColumn(column="merge_operations.user_id", erasure=Erasure.DELETED, omission=TECHNICAL),
     PersonalColumn(
         column="provisional_accounts.restricted_by",
@@ -197,9 +202,11 @@ def insert_merge(tx: Tx, row: MergeRow) -> None:
 
 
 def delete_merges(tx: Tx, user_id: int) -> None:
-    """Delete the records of the merges in which a user took part."""
+    """Delete the records of the accounts that were merged into a user.
+
+    Records of merges of the user into another account stay: a merge deletes its source, and the records limit the merges of
+    the other account."""
     tx.run("DELETE FROM merge_operations WHERE user_id = ?", user_id)
-    tx.run("DELETE FROM merge_operations WHERE source_user_id = ?", user_id)
 
 
 def list_merge_times(tx: Tx, user_id: int, since_ms: int) -> list[int]:

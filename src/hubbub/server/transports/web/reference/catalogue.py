@@ -18,7 +18,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from hubbub import protocol
-from hubbub.protocol import enums, errors, flags, intents, operation, permissions, shared_enums, voice
+from hubbub.protocol import enums, errors, flags, intents, operation, permissions, rpc_names, shared_enums, voice
 from hubbub.protocol.errors import ErrorCode
 from hubbub.protocol.operation import Command, Event, Operation, events_of, operations_of
 from hubbub.protocol.resources import gateway, webhook_events
@@ -58,8 +58,8 @@ ENUM_PAGES: Final[Mapping[type, str]] = {
 """Pages of enums and flags that are not listed under `ENUMS_PATH`."""
 
 _FORM_ERROR_CODE_PATTERN: Final = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
-_INTERNAL_MODULES: Final = (operation,)
-"""Modules whose enums are not part of the wire protocol."""
+_EXCLUDED_MODULES: Final = (operation, rpc_names)
+"""Modules whose enums are not part of the HTTP API and the gateway: declarations, and names of the local RPC."""
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ class Catalogue:
         kinds = [
             value
             for module in _protocol_modules()
-            if module not in _INTERNAL_MODULES
+            if module not in _EXCLUDED_MODULES
             for value in vars(module).values()
             if isinstance(value, type) and value.__module__ == module.__name__ and _is_enumeration(value)
         ]
