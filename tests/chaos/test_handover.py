@@ -84,7 +84,7 @@ async def resume_after_reconnect(session: GatewaySession, server: Server) -> Non
 
 @contextlib.contextmanager
 def paused(server: Server) -> Iterator[None]:
-    """Pause a process, and let it continue when the `with` block ends."""
+    """Pause a process, and let it continue when the block ends."""
     os.kill(server.pid, signal.SIGSTOP)
     try:
         yield

@@ -64,7 +64,9 @@ async def metrics() -> tuple[set[str], set[str]]:
 
 
 def _label_names(metric: Any) -> tuple[str, ...]:
-    return metric.labels if isinstance(metric, CounterFamily | HistogramFamily) else ()
+    if isinstance(metric, CounterFamily | HistogramFamily):
+        return metric.labels
+    return getattr(metric, "_labelnames", ())
 
 
 @pytest.mark.parametrize("expressions", [dashboard_expressions(), alert_expressions()], ids=["dashboard", "alerts"])

@@ -92,11 +92,10 @@ class Timeline extends LayoutPart {
     window.removeEventListener("focus", this.onFocus);
   }
 
-  /** Update the rows; if a new session has discarded the messages, load the newest ones first. */
+  /** Update the rows. After a new session, load the newest messages first, because missed messages are in no event. */
   draw() {
     const { state } = this.context;
     if (!this.log.isLoaded) {
-      // A new session started: reload, because missed messages are in no event.
       if (!this.isLoading && !this.loadError) this.#load("newest");
       if (!this.log.messages.length) this.#setEdge(this.top, this.loadError ?? t("Loading…"));
       return;

@@ -87,7 +87,9 @@ export class VoiceGateway extends EventTarget {
     this.#clearTimers();
     const socket = this.#socket;
     this.#socket = null;
-    socket?.close(NORMAL_CLOSE);
+    // Browsers report an error if a connection is closed before it is open.
+    if (socket?.readyState === WebSocket.CONNECTING) socket.addEventListener("open", () => socket.close(NORMAL_CLOSE));
+    else socket?.close(NORMAL_CLOSE);
   }
 
   #receive(data) {
