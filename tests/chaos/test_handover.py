@@ -34,10 +34,10 @@ class Cluster:
     channel_id: str
 
 
-@contextlib.asynccontextmanager
-async def running_gateways(directory: Path, database_url: str, nats_url: str) -> AsyncIterator[Cluster]:
+@pytest.fixture
+async def cluster(tmp_path: Path, postgres_database: str, nats_url: str) -> AsyncIterator[Cluster]:
     gateway = Node("gateway", flags=("--gateway-drain-ms", "3000"))
-    async with running_cluster(directory, database_url, nats_url, [Node(), gateway, gateway]) as (client, servers):
+    async with running_cluster(tmp_path, postgres_database, nats_url, [Node(), gateway, gateway]) as (client, servers):
         api, *gateways = servers
         alice, bob = [await register_user(client, api, name) for name in ("alice", "bob")]
         guild_id, channel_id, _ = await create_guild(alice, bob)
@@ -92,147 +92,125 @@ def paused(server: Server) -> Iterator[None]:
         os.kill(server.pid, signal.SIGCONT)
 
 
-async def test_sessions_of_a_stopped_gateway_process_continue_on_another(
-    tmp_path: Path, postgres_database: str, nats_url: str
-) -> None:
-    async with running_gateways(tmp_path, postgres_database, nats_url) as cluster:
-        first, second = cluster.gateways
-        sessions = [await open_session(user, first) for user in (cluster.alice, cluster.bob)]
-        staying_session = await open_session(cluster.alice, second)
-        sender = Sender(cluster.alice, cluster.channel_id)
-        await sessions[0].wait_message("message 20")
-        first.terminate()
-        await asyncio.gather(*(resume_after_reconnect(session, second) for session in sessions))
-        assert await first.wait_ended() == 0
-        await sessions[0].wait_message(f"message {len(sender.contents) + 20}")
-        await sender.stop(*sessions, staying_session)
-        for session in (*sessions, staying_session):
-            # No user went offline.
-            assert "offline" not in [
-                frame["d"]["status"] for frame in session.dispatches if frame["t"] == "PRESENCE_UPDATE"
-            ]
-            await session.close()
+async def test_sessions_of_a_stopped_gateway_process_continue_on_another(cluster: Cluster) -> None:
+    first, second = cluster.gateways
+    sessions = [await open_session(user, first) for user in (cluster.alice, cluster.bob)]
+    staying_session = await open_session(cluster.alice, second)
+    sender = Sender(cluster.alice, cluster.channel_id)
+    await sessions[0].wait_message("message 20")
+    first.terminate()
+    await asyncio.gather(*(resume_after_reconnect(session, second) for session in sessions))
+    assert await first.wait_ended() == 0
+    await sessions[0].wait_message(f"message {len(sender.contents) + 20}")
+    await sender.stop(*sessions, staying_session)
+    for session in (*sessions, staying_session):
+        # No user went offline.
+        assert "offline" not in [
+            frame["d"]["status"] for frame in session.dispatches if frame["t"] == "PRESENCE_UPDATE"
+        ]
+        await session.close()
 
 
-async def test_a_session_whose_client_is_away_continues_on_another_process(
-    tmp_path: Path, postgres_database: str, nats_url: str
-) -> None:
-    async with running_gateways(tmp_path, postgres_database, nats_url) as cluster:
-        first, second = cluster.gateways
-        session = await open_session(cluster.bob, first)
-        sender = Sender(cluster.alice, cluster.channel_id)
-        await session.wait_message("message 5")
+async def test_a_session_whose_client_is_away_continues_on_another_process(cluster: Cluster) -> None:
+    first, second = cluster.gateways
+    session = await open_session(cluster.bob, first)
+    sender = Sender(cluster.alice, cluster.channel_id)
+    await session.wait_message("message 5")
+    await session.abort_connection()
+    first.terminate()
+    assert await first.wait_ended() == 0
+    await session.resume(second.gateway)
+    await session.wait_event("RESUMED")
+    await sender.stop(session)
+    await session.close()
+
+
+async def test_a_session_moves_between_running_processes_under_load(cluster: Cluster) -> None:
+    session = await open_session(cluster.bob, cluster.gateways[0])
+    senders = [Sender(cluster.alice, cluster.channel_id)]
+    for number in range(1, 9):
+        dispatch_count = len(session.dispatches)
+        await session.wait_event("MESSAGE_CREATE", since=dispatch_count)
         await session.abort_connection()
-        first.terminate()
-        assert await first.wait_ended() == 0
+        # A change of rights is handled by both nodes during the handover.
+        role = cluster.alice.post(f"/guilds/{cluster.guild_id}/roles", {"name": f"role {number}"})
+        role_task = asyncio.create_task(role)
+        await session.resume(cluster.gateways[number % 2].gateway)
+        await session.wait_event("RESUMED", since=dispatch_count)
+        (await role_task).ok()
+    await senders[0].stop(session)
+    role_names = [frame["d"]["role"]["name"] for frame in session.dispatches if frame["t"] == "GUILD_ROLE_CREATE"]
+    assert role_names == [f"role {number}" for number in range(1, 9)]
+    await session.close()
+
+
+async def test_a_session_is_taken_only_with_its_token(cluster: Cluster) -> None:
+    first, second = cluster.gateways
+    session = await open_session(cluster.bob, first)
+    thief = GatewaySession(cluster.alice, second.gateway)
+    thief.ready, thief.seq = session.ready, session.seq
+    await thief.resume(second.gateway)
+    assert (await thief.wait_opcode(GatewayOpcode.INVALID_SESSION))["d"] is False
+    await cluster.alice.create_message(cluster.channel_id, "still here")
+    await session.wait_message("still here")
+    for opened_session in (session, thief):
+        await opened_session.close()
+
+
+async def test_a_client_may_reconnect_while_its_session_moves(cluster: Cluster) -> None:
+    first, second = cluster.gateways
+    session = await open_session(cluster.bob, first)
+    await session.abort_connection()
+    # The first attempt is abandoned before its replay.
+    with contextlib.suppress(aiohttp.ClientError):
         await session.resume(second.gateway)
-        await session.wait_event("RESUMED")
-        await sender.stop(session)
-        await session.close()
-
-
-async def test_a_session_moves_between_running_processes_under_load(
-    tmp_path: Path, postgres_database: str, nats_url: str
-) -> None:
-    async with running_gateways(tmp_path, postgres_database, nats_url) as cluster:
-        session = await open_session(cluster.bob, cluster.gateways[0])
-        senders = [Sender(cluster.alice, cluster.channel_id)]
-        for number in range(1, 9):
-            dispatch_count = len(session.dispatches)
-            await session.wait_event("MESSAGE_CREATE", since=dispatch_count)
-            await session.abort_connection()
-            # A change of rights is handled by both nodes during the handover.
-            role = cluster.alice.post(f"/guilds/{cluster.guild_id}/roles", {"name": f"role {number}"})
-            role_task = asyncio.create_task(role)
-            await session.resume(cluster.gateways[number % 2].gateway)
-            await session.wait_event("RESUMED", since=dispatch_count)
-            (await role_task).ok()
-        await senders[0].stop(session)
-        role_names = [frame["d"]["role"]["name"] for frame in session.dispatches if frame["t"] == "GUILD_ROLE_CREATE"]
-        assert role_names == [f"role {number}" for number in range(1, 9)]
-        await session.close()
-
-
-async def test_a_session_is_taken_only_with_its_token(tmp_path: Path, postgres_database: str, nats_url: str) -> None:
-    async with running_gateways(tmp_path, postgres_database, nats_url) as cluster:
-        first, second = cluster.gateways
-        session = await open_session(cluster.bob, first)
-        thief = GatewaySession(cluster.alice, second.gateway)
-        thief.ready, thief.seq = session.ready, session.seq
-        await thief.resume(second.gateway)
-        assert (await thief.wait_opcode(GatewayOpcode.INVALID_SESSION))["d"] is False
-        await cluster.alice.create_message(cluster.channel_id, "still here")
-        await session.wait_message("still here")
-        for opened_session in (session, thief):
-            await opened_session.close()
-
-
-async def test_a_client_may_reconnect_while_its_session_moves(
-    tmp_path: Path, postgres_database: str, nats_url: str
-) -> None:
-    async with running_gateways(tmp_path, postgres_database, nats_url) as cluster:
-        first, second = cluster.gateways
-        session = await open_session(cluster.bob, first)
         await session.abort_connection()
-        # The first attempt is abandoned before its replay.
-        with contextlib.suppress(aiohttp.ClientError):
-            await session.resume(second.gateway)
-            await session.abort_connection()
-        await cluster.alice.create_message(cluster.channel_id, "later")
-        await session.resume(first.gateway)
-        await session.wait_message("later")
-        assert session.sequence_numbers() == list(range(1, len(session.dispatches) + 1))
-        await session.close()
+    await cluster.alice.create_message(cluster.channel_id, "later")
+    await session.resume(first.gateway)
+    await session.wait_message("later")
+    assert session.sequence_numbers() == list(range(1, len(session.dispatches) + 1))
+    await session.close()
 
 
-async def test_a_session_continues_on_a_process_that_does_not_know_the_other_processes_yet(
-    tmp_path: Path, postgres_database: str, nats_url: str
-) -> None:
-    async with running_gateways(tmp_path, postgres_database, nats_url) as cluster:
-        first, second = cluster.gateways
-        session = await open_session(cluster.bob, first)
-        second.terminate()
-        assert await second.wait_ended() == 0
-        with paused(first):
-            await second.start()
-            await session.abort_connection()
-            await session.resume(second.gateway)
-        await session.wait_event("RESUMED")
-        await Sender(cluster.alice, cluster.channel_id).stop(session)
-        await session.close()
-
-
-async def test_sessions_move_to_a_process_that_starts_while_theirs_stops(
-    tmp_path: Path, postgres_database: str, nats_url: str
-) -> None:
-    async with running_gateways(tmp_path, postgres_database, nats_url) as cluster:
-        first, second = cluster.gateways
-        session = await open_session(cluster.bob, first)
+async def test_a_session_continues_on_a_process_that_does_not_know_the_other_processes_yet(cluster: Cluster) -> None:
+    first, second = cluster.gateways
+    session = await open_session(cluster.bob, first)
+    second.terminate()
+    assert await second.wait_ended() == 0
+    with paused(first):
+        await second.start()
         await session.abort_connection()
-        second.terminate()
-        assert await second.wait_ended() == 0
-        with paused(first):
-            await second.start()
-            first.terminate()
-        assert await first.wait_ended() == 0
         await session.resume(second.gateway)
-        await session.wait_event("RESUMED")
-        await Sender(cluster.alice, cluster.channel_id).stop(session)
-        await session.close()
+    await session.wait_event("RESUMED")
+    await Sender(cluster.alice, cluster.channel_id).stop(session)
+    await session.close()
 
 
-async def test_a_client_reconnects_while_the_process_of_its_session_does_not_respond(
-    tmp_path: Path, postgres_database: str, nats_url: str
-) -> None:
-    async with running_gateways(tmp_path, postgres_database, nats_url) as cluster:
-        first, second = cluster.gateways
-        session = await open_session(cluster.bob, first)
-        with paused(first):
-            await session.abort_connection()
-            await session.resume(second.gateway)
-            await session.wait_opcode(GatewayOpcode.RECONNECT)
-            await session.wait_closed()
-            await session.resume(second.gateway)
-        await session.wait_event("RESUMED")
-        await Sender(cluster.alice, cluster.channel_id).stop(session)
-        await session.close()
+async def test_sessions_move_to_a_process_that_starts_while_theirs_stops(cluster: Cluster) -> None:
+    first, second = cluster.gateways
+    session = await open_session(cluster.bob, first)
+    await session.abort_connection()
+    second.terminate()
+    assert await second.wait_ended() == 0
+    with paused(first):
+        await second.start()
+        first.terminate()
+    assert await first.wait_ended() == 0
+    await session.resume(second.gateway)
+    await session.wait_event("RESUMED")
+    await Sender(cluster.alice, cluster.channel_id).stop(session)
+    await session.close()
+
+
+async def test_a_client_reconnects_while_the_process_of_its_session_does_not_respond(cluster: Cluster) -> None:
+    first, second = cluster.gateways
+    session = await open_session(cluster.bob, first)
+    with paused(first):
+        await session.abort_connection()
+        await session.resume(second.gateway)
+        await session.wait_opcode(GatewayOpcode.RECONNECT)
+        await session.wait_closed()
+        await session.resume(second.gateway)
+    await session.wait_event("RESUMED")
+    await Sender(cluster.alice, cluster.channel_id).stop(session)
+    await session.close()

@@ -95,11 +95,13 @@ def test_dev_prints_a_report_at_the_end(tmp_path: Path) -> None:
         channel = ready["guilds"]["Town Square"]["channels"]["general"]
         token = f"Bot {ready['applications']['demo-bot']['bot']['token']}"
         assert send_request("GET", f"{ready['api']}/channels/{channel}/pins", token)[0] == 200
+        message = {"content": "Hello"}
+        assert send_request("POST", f"{ready['api']}/channels/{channel}/messages", token, json=message)[0] == 200
         process.send_signal(signal.SIGTERM)
         output = process.communicate(timeout=TIMEOUT_SECONDS)[0].decode()
     assert "Report of the rehearsal:" in output
     assert "deprecated_route: demo-bot: GET /channels/{channel_id}/pins is deprecated; use `list_pins`." in output
-    assert "dated_change" not in output
+    assert "dated_change: demo-bot: From 2026-02-23: " in output
 
 
 def test_dev_stops_when_its_standard_input_ends(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ A counter of prometheus_client runs four functions for each increment, which too
 """
 
 import threading
+from abc import abstractmethod
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
@@ -71,8 +72,8 @@ class _Family(Collector, Generic[ValueT]):
         # Two threads may create the value at once: `setdefault` keeps one of them.
         return self._values.setdefault(label_values, self._create()) if value is None else value
 
-    def _create(self) -> ValueT:
-        raise NotImplementedError
+    @abstractmethod
+    def _create(self) -> ValueT: ...
 
 
 class CounterFamily(_Family[Counter]):
