@@ -83,9 +83,10 @@ async def test_unread_marks_stay_until_read_in_any_window(platform: ChatPlatform
         await nora_window.send("mine")
         await nora_window.wait_message("mine")
         await nora_window.page.goto("about:blank")
-    # The read state was stored: the next window has it.
-    async with platform.open_window(nora, general_path(guild)) as next_window:
-        await next_window.page.get_by_role("link", name="other", exact=True).wait_for()
+        # The read state was stored: the next window has it. The first window's context stays open, because its end would cancel
+        # the request that the closing page sent.
+        async with platform.open_window(nora, general_path(guild)) as next_window:
+            await next_window.page.get_by_role("link", name="other", exact=True).wait_for()
 
 
 async def test_friends_are_requested_accepted_messaged_blocked_and_unblocked(platform: ChatPlatform) -> None:
