@@ -147,7 +147,7 @@ class Commands:
             guild_ids = request.guild_ids
         except ValueError as error:
             raise CloseConnection(CloseCode.DECODE_ERROR, "Error while decoding payload") from error
-        if len(guild_ids) != 1 or guild_ids[0] not in session.seats:
+        if len(guild_ids) != 1 or guild_ids[0] not in session.subscriptions:
             return False
         guild_id = guild_ids[0]
         wait_ms, is_rejected = self._member_requests.record_request(

@@ -10,7 +10,7 @@ from hubbub.protocol.permissions import permission_names
 from hubbub.server.core import voice
 from hubbub.server.core.event_dispatch import Dispatch, GuildAudience, UserAudience
 from hubbub.server.transports.gateway.context import GatewayContext
-from hubbub.server.transports.gateway.session import GatewaySession, Seat
+from hubbub.server.transports.gateway.session import GatewaySession, GuildSubscription
 
 
 def deliver_traced(
@@ -68,13 +68,13 @@ def explain_missing_intents(session: GatewaySession, dispatch: Dispatch) -> str 
     return f"missing intent: {' or '.join(intent_names)}"
 
 
-def explain_guild_miss(seat: Seat, dispatch: Dispatch) -> str:
+def explain_guild_miss(subscription: GuildSubscription, dispatch: Dispatch) -> str:
     """Return why a session in a guild did not receive an event of the guild."""
-    session, standing, audience = seat.session, seat.standing, dispatch.audience
+    session, standing, audience = subscription.session, subscription.standing, dispatch.audience
     assert isinstance(audience, GuildAudience)
     if standing is None:
         return "no longer a member of the guild"
-    if not seat.needs_event(dispatch):
+    if not subscription.needs_event(dispatch):
         return "already contained in the session's GUILD_CREATE"
     if (reason := explain_missing_intents(session, dispatch)) is not None:
         return reason

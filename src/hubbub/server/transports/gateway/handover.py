@@ -29,7 +29,7 @@ from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.presences import LOCAL_NODE, Presences, SessionPresence
 from hubbub.server.transports.gateway.identification import SessionParameters
 from hubbub.server.transports.gateway.replay import ReplayBuffer, ReplayedEvent
-from hubbub.server.transports.gateway.session import GatewaySession, SeatState
+from hubbub.server.transports.gateway.session import GatewaySession, KnownChannels
 from hubbub.server.transports.gateway.sessions import GatewaySessions
 
 log = logging.getLogger(__name__)
@@ -126,7 +126,7 @@ class SessionState(msgspec.Struct, kw_only=True):
     """The sequence number before the first event of `events`."""
     acknowledged_seq: int
     events: list[ReplayedEvent]
-    seats: dict[int, SeatState]
+    known_channels: dict[int, KnownChannels]
     """The state of the session in each of its guilds, by guild ID."""
     received_numbers: dict[int, int]
     """Number of the last message that the holder handled, by publisher."""
@@ -296,7 +296,7 @@ class SessionHandover:
         is_taken = False
         try:
             while True:
-                self._sessions.set_seats(session, description.guild_ids)
+                self._sessions.set_subscriptions(session, description.guild_ids)
                 await self._bus.flush()
                 request = _Request(
                     action="take",
@@ -304,7 +304,7 @@ class SessionHandover:
                     node=self._node,
                     attempt=attempt,
                     seq=seq,
-                    guild_ids=sorted(session.seats),
+                    guild_ids=sorted(session.subscriptions),
                 )
                 # Without a reply the holder may have given the session: the repeated request returns the same state.
                 is_taken = True
@@ -332,7 +332,7 @@ class SessionHandover:
         self._sessions.continue_session(
             session,
             events=state.events,
-            seats=state.seats,
+            known_channels=state.known_channels,
             received_numbers=state.received_numbers,
             acknowledged_seq=state.acknowledged_seq,
             presence=state.presence,
@@ -476,7 +476,7 @@ class SessionHandover:
         if received_numbers is None:
             # Another node may have taken the session meanwhile.
             return self._refer(request) if session.has_ended else _Reply(status="busy")
-        if sorted(session.seats) != request.guild_ids:
+        if sorted(session.subscriptions) != request.guild_ids:
             return _Reply(status="changed", data=_describe(session))
         seq = session.acknowledged_seq if request.seq is None else request.seq
         # A sequence number that the client cannot have, or whose events were discarded, is rejected by the resume.
@@ -485,7 +485,9 @@ class SessionHandover:
             seq=seq,
             acknowledged_seq=session.acknowledged_seq,
             events=session.replay.export(seq, asyncio.get_running_loop().time()),
-            seats={guild_id: seat.state for guild_id, seat in session.seats.items()},
+            known_channels={
+                guild_id: subscription.known_channels for guild_id, subscription in session.subscriptions.items()
+            },
             received_numbers=received_numbers,
             presence=self._presences.find_session(session.user_id, session.id),
         )
@@ -552,6 +554,6 @@ def _describe(session: GatewaySession) -> bytes:
             version=session.version,
             device=session.device,
             application_name=session.application_name,
-            guild_ids=sorted(session.seats),
+            guild_ids=sorted(session.subscriptions),
         )
     )

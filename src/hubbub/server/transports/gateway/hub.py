@@ -19,9 +19,9 @@ from hubbub.server.core.event_dispatch import Dispatch, GuildAudience
 from hubbub.server.core.gateway_queries import GuildState
 from hubbub.server.transports.gateway import delivery_trace
 from hubbub.server.transports.gateway.context import GatewayContext, VisibilityGain, has_guilds_intent
-from hubbub.server.transports.gateway.hub_records import ChangedChannel, SeatedMember
+from hubbub.server.transports.gateway.hub_records import ChangedChannel, TrackedMember
 from hubbub.server.transports.gateway.packets import Packet
-from hubbub.server.transports.gateway.session import GatewaySession, Seat, send_all
+from hubbub.server.transports.gateway.session import GatewaySession, GuildSubscription, send_all
 from hubbub.server.transports.gateway.standings import (
     THREAD_PARENT_TYPES,
     VOICE_CHANNEL_TYPES,
@@ -60,29 +60,29 @@ class GuildHub:
         self.guild_id = guild_id
         self.state: GuildState | None = None
         """The guild as of its last read; None until the first session is admitted."""
-        self.seats: dict[GatewaySession, Seat] = {}
-        """Seats of the admitted sessions."""
+        self.subscriptions: dict[GatewaySession, GuildSubscription] = {}
+        """Subscriptions of the admitted sessions."""
         self._context = context
         self._create_packet = create_packet
         self._on_empty = on_empty
         """Function called when the last session has left the hub."""
         self._on_missed_events = on_missed_events
         """Function called with sessions that missed events."""
-        self._members: dict[int, SeatedMember] = {}
+        self._members: dict[int, TrackedMember] = {}
         self._standings: Standings | None = None
         self._timeout_end_ms = 0
         """End of the earliest member timeout as Unix milliseconds, or 0."""
         self._recipient_lists: dict[tuple[int | None, int, int], tuple[list[GatewaySession], list[GatewaySession]]] = {}
         """Recipients with message content and recipients without it, by channel ID, permission and intents."""
-        self._arriving_seats: list[Seat] = []
+        self._arriving: list[GuildSubscription] = []
         self._load_task: asyncio.Task[None] | None = None
-        self._recent_seats: dict[GatewaySession, Seat] = {}
+        self._recent: dict[GatewaySession, GuildSubscription] = {}
         """Recently admitted sessions, whose GUILD_CREATE may already contain an event that arrives later."""
         self._recent_end_stamp = 0
         """Stamp at and after which no event is contained in the GUILD_CREATE of a recently admitted session."""
-        self._has_taken_seats = False
+        self._has_transferred = False
         """Whether a recently admitted session was taken from another node, which may have sent an event that arrives later."""
-        self._queue: deque[Dispatch | Seat] = deque()
+        self._queue: deque[Dispatch | GuildSubscription] = deque()
         self._queue_task: asyncio.Task[None] | None = None
         self._changed_channels: dict[int, ChangedChannel] = {}
         """Channels that changed (until their event) or were deleted, by ID, for at most `LATE_EVENT_SECONDS`."""
@@ -91,56 +91,56 @@ class GuildHub:
 
     # Admission
 
-    def expect(self, seat: Seat) -> None:
+    def expect(self, subscription: GuildSubscription) -> None:
         """Start to buffer events for a session that will be admitted."""
-        self._arriving_seats.append(seat)
+        self._arriving.append(subscription)
 
-    def admit(self, seat: Seat) -> "asyncio.Future[None]":
-        """Admit an expected session; the future is done when the events that it missed are sent, or the seat is removed."""
-        seat.is_admitted = True
+    def admit(self, subscription: GuildSubscription) -> "asyncio.Future[None]":
+        """Admit an expected session; the future is done when the events that it missed are sent, or the subscription is removed."""
+        subscription.is_on_bus = True
         if self._load_task is None:
             self._load_task = asyncio.get_running_loop().create_task(self._load_arrivals())
-        return seat.opened
+        return subscription.opened
 
     async def _load_arrivals(self) -> None:
         """Read the data of arriving sessions in batches and queue their admission."""
         try:
-            while batch := [seat for seat in self._arriving_seats if seat.is_admitted and not seat.is_read][
+            while batch := [arriving for arriving in self._arriving if arriving.is_on_bus and not arriving.is_read][
                 :ADMISSION_BATCH_SIZE
             ]:
-                sessions = [(seat.session, seat.is_joining) for seat in batch]
+                sessions = [(subscription.session, subscription.is_joining) for subscription in batch]
                 arrivals = await self._read_with_retry(partial(self._context.guild_arrivals, self.guild_id, sessions))
-                for seat, arrival in zip(batch, arrivals, strict=True):
-                    seat.arrival, seat.is_read = arrival, True
+                for subscription, arrival in zip(batch, arrivals, strict=True):
+                    subscription.arrival, subscription.is_read = arrival, True
                     if arrival is None:
                         # The user is no longer a member, or the guild was deleted or suspended. The user also receives a
                         # GUILD_DELETE.
-                        self.leave(seat)
+                        self.leave(subscription)
                     else:
-                        self._queue.append(seat)
+                        self._queue.append(subscription)
                 self._start_queue_task()
         finally:
             self._load_task = None
 
-    def leave(self, seat: Seat) -> None:
+    def leave(self, subscription: GuildSubscription) -> None:
         """Remove a session that ended or whose user left the guild."""
-        if seat.is_removed:
+        if subscription.is_removed:
             return
-        seat.is_removed = True
-        if not seat.opened.done():
-            seat.opened.set_result(None)
-        session = seat.session
-        if seat in self._arriving_seats:
-            self._arriving_seats.remove(seat)
-        if self.seats.get(session) is seat:
-            del self.seats[session]
-            self._recent_seats.pop(session, None)
+        subscription.is_removed = True
+        if not subscription.opened.done():
+            subscription.opened.set_result(None)
+        session = subscription.session
+        if subscription in self._arriving:
+            self._arriving.remove(subscription)
+        if self.subscriptions.get(session) is subscription:
+            del self.subscriptions[session]
+            self._recent.pop(session, None)
             self._recipient_lists.clear()
             member = self._members[session.user_id]
-            member.seats.remove(seat)
-            if not member.seats:
+            member.subscriptions.remove(subscription)
+            if not member.subscriptions:
                 del self._members[session.user_id]
-        if not self.seats and not self._arriving_seats:
+        if not self.subscriptions and not self._arriving:
             self._on_empty(self)
 
     def running_tasks(self) -> list[asyncio.Task[None]]:
@@ -154,11 +154,11 @@ class GuildHub:
 
     def prune(self, now: float) -> None:
         """Discard expired state of admissions and changed channels; `now` is in seconds of the event loop's clock."""
-        for session, seat in list(self._recent_seats.items()):
-            if now - seat.opened_at >= LATE_EVENT_SECONDS:
-                del self._recent_seats[session]
-                seat.snapshot = None
-        self._has_taken_seats = self._has_taken_seats and bool(self._recent_seats)
+        for session, subscription in list(self._recent.items()):
+            if now - subscription.opened_at >= LATE_EVENT_SECONDS:
+                del self._recent[session]
+                subscription.snapshot = None
+        self._has_transferred = self._has_transferred and bool(self._recent)
         if self._changed_channels:
             self._changed_channels = {
                 channel: change
@@ -166,43 +166,43 @@ class GuildHub:
                 if now - change.changed_at < LATE_EVENT_SECONDS
             }
 
-    async def _open_seat(self, seat: Seat) -> None:
+    async def _open_subscription(self, subscription: GuildSubscription) -> None:
         """Admit a session whose data was read: send GUILD_CREATE and then the buffered events."""
-        if seat.is_removed or seat.arrival is None:
+        if subscription.is_removed or subscription.arrival is None:
             return
-        self._arriving_seats.remove(seat)
-        arrival, session = seat.arrival, seat.session
-        seat.arrival = None
+        self._arriving.remove(subscription)
+        arrival, session = subscription.arrival, subscription.session
+        subscription.arrival = None
         if self.state is None:
             self._set_state(arrival.state)
         member = self._members.get(session.user_id)
         if member is None:
-            member = self._members[session.user_id] = SeatedMember(arrival.member, arrival.snapshot)
+            member = self._members[session.user_id] = TrackedMember(arrival.member, arrival.snapshot)
         elif member.state is None:
             member.state, member.snapshot = arrival.member, arrival.snapshot
-        member.seats.append(seat)
-        seat.snapshot, seat.visible_channels, seat.moderated_channels = (
+        member.subscriptions.append(subscription)
+        subscription.snapshot, subscription.visible_channels, subscription.moderated_channels = (
             arrival.snapshot,
             arrival.visible,
             arrival.moderated,
         )
-        if seat.known_channels is not None:
+        if subscription.transferred_channels is not None:
             # The client has GUILD_CREATE from another node. A change since then is announced with its event.
-            seat.snapshot, self._has_taken_seats = None, True
-            seat.visible_channels = seat.known_channels.visible_channels
-            seat.moderated_channels = seat.known_channels.moderated_channels
-        seat.opened_at = asyncio.get_running_loop().time()
-        self.seats[session] = self._recent_seats[session] = seat
+            subscription.snapshot, self._has_transferred = None, True
+            subscription.visible_channels = subscription.transferred_channels.visible_channels
+            subscription.moderated_channels = subscription.transferred_channels.moderated_channels
+        subscription.opened_at = asyncio.get_running_loop().time()
+        self.subscriptions[session] = self._recent[session] = subscription
         self._recent_end_stamp = max(self._recent_end_stamp, arrival.snapshot.end)
         self._update_standings(member)
-        if arrival.body is not None and seat.known_channels is None:
+        if arrival.body is not None and subscription.transferred_channels is None:
             session.send(self._create_packet("GUILD_CREATE", arrival.body))
-        backlog, seat.backlog = seat.backlog or [], None
+        backlog, subscription.backlog = subscription.backlog or [], None
         for dispatch in backlog:
-            if seat.needs_event(dispatch):
-                await self._process(dispatch, seat)
-        if not seat.opened.done():
-            seat.opened.set_result(None)
+            if subscription.needs_event(dispatch):
+                await self._process(dispatch, subscription)
+        if not subscription.opened.done():
+            subscription.opened.set_result(None)
 
     # Ordered processing
 
@@ -234,37 +234,38 @@ class GuildHub:
     async def _process_queue(self) -> None:
         try:
             while self._queue:
-                seat_or_dispatch = self._queue.popleft()
+                queued = self._queue.popleft()
                 try:
-                    if isinstance(seat_or_dispatch, Seat):
-                        await self._open_seat(seat_or_dispatch)
+                    if isinstance(queued, GuildSubscription):
+                        await self._open_subscription(queued)
                     else:
-                        await self._process(seat_or_dispatch, None)
+                        await self._process(queued, None)
                 except Exception:
                     log.exception("Failed to deliver a guild event", extra={"guild_id": self.guild_id})
-                    self._invalidate_all(seat_or_dispatch if isinstance(seat_or_dispatch, Seat) else None)
+                    self._invalidate_all(queued if isinstance(queued, GuildSubscription) else None)
         finally:
             self._queue_task = None
 
-    def _invalidate_all(self, opening_seat: Seat | None = None) -> None:
+    def _invalidate_all(self, opening_subscription: GuildSubscription | None = None) -> None:
         """Invalidate all sessions after a failure: a new session is better than lost events (decisions/0004)."""
         self._queue.clear()
-        seats = [*self.seats.values(), *self._arriving_seats]
-        if opening_seat is not None and opening_seat not in seats:
-            seats.append(opening_seat)
-        self._on_missed_events([seat.session for seat in seats])
+        subscriptions = [*self.subscriptions.values(), *self._arriving]
+        if opening_subscription is not None and opening_subscription not in subscriptions:
+            subscriptions.append(opening_subscription)
+        self._on_missed_events([subscription.session for subscription in subscriptions])
 
     def _handle_gap(self, stamp: int) -> None:
         """Invalidate the sessions that need the commit with this stamp, or all sessions if the guild's state lacks it."""
         if self.state is None or not stamp or not self.state.snapshot.covers(stamp):
             self._invalidate_all()
         else:
-            seats = [*self.seats.values(), *self._arriving_seats]
-            self._on_missed_events([seat.session for seat in seats if self._lacks_commit(seat, stamp)])
+            subscriptions = [*self.subscriptions.values(), *self._arriving]
+            self._on_missed_events([each.session for each in subscriptions if self._lacks_commit(each, stamp)])
 
-    def _lacks_commit(self, seat: Seat, stamp: int) -> bool:
-        member = self._members.get(seat.session.user_id)
-        return not seat.session.is_commit_in_ready(stamp) or (member is not None and not member.snapshot.covers(stamp))
+    def _lacks_commit(self, subscription: GuildSubscription, stamp: int) -> bool:
+        member = self._members.get(subscription.session.user_id)
+        is_in_member = member is None or member.snapshot.covers(stamp)
+        return not (is_in_member and subscription.session.is_commit_in_ready(stamp))
 
     def _needs_refresh(self, dispatch: Dispatch) -> bool:
         """Return whether the guild or a member must be re-read before this event is delivered."""
@@ -277,7 +278,7 @@ class GuildHub:
             return member is not None and not (dispatch.stamp and member.snapshot.covers(dispatch.stamp))
         return False
 
-    async def _process(self, dispatch: Dispatch, only: Seat | None) -> None:
+    async def _process(self, dispatch: Dispatch, only: GuildSubscription | None) -> None:
         """Deliver an event. If needed, re-read the guild before it and announce visibility changes after it.
 
         `only` limits delivery to one session that is still processing its backlog.
@@ -287,7 +288,7 @@ class GuildHub:
             await self._refresh(dispatch)
         self._deliver(dispatch, only)
         if needs_refresh:
-            await self._announce_visibility(dispatch, list(self.seats.values()))
+            await self._announce_visibility(dispatch, list(self.subscriptions.values()))
         elif only is not None and dispatch.refresh:
             await self._announce_visibility(dispatch, [only])
 
@@ -330,7 +331,9 @@ class GuildHub:
             new_channel = state.channels.get(channel_id)
             if new_channel is None:
                 viewer_ids = frozenset(
-                    seat.session.user_id for seat in self.seats.values() if channel_id in seat.visible_channels
+                    subscription.session.user_id
+                    for subscription in self.subscriptions.values()
+                    if channel_id in subscription.visible_channels
                 )
                 change = ChangedChannel(channel.obfuscated_body, viewer_ids, loop_time)
                 self._changed_channels.setdefault(channel_id, change)
@@ -341,18 +344,18 @@ class GuildHub:
             self._unannounced_channels | (state.channels.keys() - old_state.channels.keys())
         ) & state.channels.keys()
 
-    def _update_standings(self, *members: SeatedMember) -> None:
+    def _update_standings(self, *members: TrackedMember) -> None:
         """Recompute the standing of these members, or of all members if none are given."""
         assert self._standings is not None
         now_ms = self._context.clock.now_ms()
         timeout_ends_ms = {self._timeout_end_ms} if members else set()
         for member in members or self._members.values():
-            is_bot = any(seat.session.actor.is_bot for seat in member.seats)
+            is_bot = any(subscription.session.actor.is_bot for subscription in member.subscriptions)
             standing = (
                 None if member.state is None else self._standings.standing_of(member.state, now_ms, is_bot=is_bot)
             )
-            for seat in member.seats:
-                seat.standing = standing
+            for subscription in member.subscriptions:
+                subscription.standing = standing
             if member.state is not None and member.state.timed_out_until_ms > now_ms:
                 timeout_ends_ms.add(member.state.timed_out_until_ms)
         # When the earliest timeout ends, standings change without an event.
@@ -361,28 +364,28 @@ class GuildHub:
 
     # Delivery
 
-    def _deliver(self, dispatch: Dispatch, only: Seat | None) -> None:
+    def _deliver(self, dispatch: Dispatch, only: GuildSubscription | None) -> None:
         """Send an event to the sessions that may receive it, or only to one, and trace it if enabled."""
         span = self._context.start_dispatch_span(dispatch) if dispatch.traceparent else None
         if self._context.trace.is_enabled:
-            sessions = list(self.seats) if only is None else [only.session]
+            sessions = list(self.subscriptions) if only is None else [only.session]
             delivery_trace.deliver_traced(
                 self._context,
                 dispatch,
                 sessions,
                 lambda: self._fan_out(dispatch, only),
-                lambda session: delivery_trace.explain_guild_miss(self.seats[session], dispatch),
+                lambda session: delivery_trace.explain_guild_miss(self.subscriptions[session], dispatch),
             )
         else:
             self._fan_out(dispatch, only)
         if span is not None:
             span.end()
 
-    def _fan_out(self, dispatch: Dispatch, only: Seat | None) -> None:
+    def _fan_out(self, dispatch: Dispatch, only: GuildSubscription | None) -> None:
         """Send an event to the sessions that may receive it, or only to one; buffer it for arriving sessions."""
-        if only is None and self._arriving_seats:
+        if only is None and self._arriving:
             self._buffer_for_arriving(dispatch)
-        if not self.seats:
+        if not self.subscriptions:
             return
         if self._timeout_end_ms and self._context.clock.now_ms() >= self._timeout_end_ms:
             self._update_standings()
@@ -393,7 +396,7 @@ class GuildHub:
         assert isinstance(audience, GuildAudience)
         with_content, without_content = self._recipients(audience.channel_id, audience.permission, dispatch.intents)
         if (
-            (self._recent_seats and (self._has_taken_seats or 0 < dispatch.stamp < self._recent_end_stamp))
+            (self._recent and (self._has_transferred or 0 < dispatch.stamp < self._recent_end_stamp))
             or only is not None
             or audience.users
             or audience.members is not None
@@ -427,11 +430,11 @@ class GuildHub:
     def _buffer_for_arriving(self, dispatch: Dispatch) -> None:
         """Buffer an event for sessions that are not admitted yet; invalidate a session whose buffer overflows."""
         overflowed_sessions = []
-        for seat in self._arriving_seats:
-            if seat.backlog is not None:
-                seat.backlog.append(dispatch)
-                if len(seat.backlog) > QUEUED_EVENTS_MAX:
-                    overflowed_sessions.append(seat.session)
+        for subscription in self._arriving:
+            if subscription.backlog is not None:
+                subscription.backlog.append(dispatch)
+                if len(subscription.backlog) > QUEUED_EVENTS_MAX:
+                    overflowed_sessions.append(subscription.session)
         if overflowed_sessions:
             self._on_missed_events(overflowed_sessions)
 
@@ -443,13 +446,19 @@ class GuildHub:
         recipients = self._recipient_lists.get(key)
         if recipients is None:
             recipients = self._recipient_lists[key] = ([], [])
-            for session, seat in self.seats.items():
-                if (not intents or session.intents & intents) and may_receive(seat.standing, channel_id, permission):
+            for session, subscription in self.subscriptions.items():
+                if (not intents or session.intents & intents) and may_receive(
+                    subscription.standing, channel_id, permission
+                ):
                     recipients[0 if session.sees_content else 1].append(session)
         return recipients
 
     def _narrow(
-        self, sessions: list[GatewaySession], dispatch: Dispatch, audience: GuildAudience, only: Seat | None
+        self,
+        sessions: list[GatewaySession],
+        dispatch: Dispatch,
+        audience: GuildAudience,
+        only: GuildSubscription | None,
     ) -> list[GatewaySession]:
         """Return the sessions that meet the conditions which recipient lists do not cover."""
         users, members, excluded_id, channel_id = (
@@ -466,15 +475,15 @@ class GuildHub:
             if audience.voice_session_id and voice.derive_session_id(session.id) != audience.voice_session_id:
                 continue
             if user_id == excluded_id or (
-                (recent_seat := self._recent_seats.get(session)) is not None and not recent_seat.needs_event(dispatch)
+                (recent := self._recent.get(session)) is not None and not recent.needs_event(dispatch)
             ):
                 continue
             if audience.hidden_channel_id is not None:
-                standing = self.seats[session].standing
+                standing = self.subscriptions[session].standing
                 if standing is None or audience.hidden_channel_id in standing.visible:
                     continue
             if members is not None and user_id not in members:
-                standing = self.seats[session].standing
+                standing = self.subscriptions[session].standing
                 if standing is None or channel_id is None:
                     continue
                 if not standing.permissions(channel_id) & Permissions.MANAGE_THREADS:
@@ -483,20 +492,26 @@ class GuildHub:
         return matching_sessions
 
     def _intent_exempt_sessions(
-        self, member: SeatedMember | None, dispatch: Dispatch, only: Seat | None, recipients: set[GatewaySession]
+        self,
+        member: TrackedMember | None,
+        dispatch: Dispatch,
+        only: GuildSubscription | None,
+        recipients: set[GatewaySession],
     ) -> list[GatewaySession]:
         """Return the sessions of a member who needs no intent, without those that are already recipients."""
         if member is None or member.state is None:
             return []
         return [
-            seat.session
-            for seat in member.seats
-            if seat.session not in recipients and (only is None or seat is only) and seat.needs_event(dispatch)
+            subscription.session
+            for subscription in member.subscriptions
+            if subscription.session not in recipients
+            and (only is None or subscription is only)
+            and subscription.needs_event(dispatch)
         ]
 
     # Channel visibility (spec/gateway.md#9)
 
-    def _deliver_channel(self, dispatch: Dispatch, only: Seat | None) -> None:
+    def _deliver_channel(self, dispatch: Dispatch, only: GuildSubscription | None) -> None:
         """Send a CHANNEL_* event to the sessions with the GUILDS intent.
 
         For a session that cannot view the channel, the channel is obfuscated if `GatewayContext.obfuscates` is true.
@@ -516,17 +531,21 @@ class GuildHub:
         sends_obfuscated = only is not None or has_changed or dispatch.event != "CHANNEL_UPDATE"
         viewer_sessions: list[GatewaySession] = []
         other_sessions: list[GatewaySession] = []
-        for seat in list(self.seats.values()) if only is None else [only]:
-            session = seat.session
-            if seat.standing is None or not has_guilds_intent(session) or not seat.needs_event(dispatch):
+        for subscription in list(self.subscriptions.values()) if only is None else [only]:
+            session = subscription.session
+            if (
+                subscription.standing is None
+                or not has_guilds_intent(session)
+                or not subscription.needs_event(dispatch)
+            ):
                 continue
             if channel is not None:
-                can_view = channel_id in seat.standing.visible
+                can_view = channel_id in subscription.standing.visible
             else:
                 can_view = change is not None and session.user_id in change.viewer_ids
             if can_view or not self._context.obfuscates(session):
                 viewer_sessions.append(session)
-            elif sends_obfuscated or channel_id in seat.visible_channels:
+            elif sends_obfuscated or channel_id in subscription.visible_channels:
                 other_sessions.append(session)
         send_all(viewer_sessions, full_packet)
         if obfuscated_packet is not None:
@@ -536,7 +555,7 @@ class GuildHub:
             if channel is not None:
                 self._changed_channels.pop(channel_id, None)
 
-    async def _announce_visibility(self, cause: Dispatch, seats: list[Seat]) -> None:
+    async def _announce_visibility(self, cause: Dispatch, subscriptions: list[GuildSubscription]) -> None:
         """Inform sessions of channels that the event `cause` made visible or hidden to them."""
         state = self.state
         assert state is not None
@@ -544,21 +563,16 @@ class GuildHub:
         created_ids = {cause_id} if cause.event == "CHANNEL_CREATE" else set()
         packets_by_body: dict[bytes, Packet] = {}
         gains: list[VisibilityGain] = []
-        for seat in seats:
-            session, standing = seat.session, seat.standing
-            if standing is None or seat.is_removed:
+        for subscription in subscriptions:
+            session, standing = subscription.session, subscription.standing
+            if standing is None or subscription.is_removed:
                 continue
-            previously_visible, seat.visible_channels = seat.visible_channels, standing.visible
-            previously_moderated, seat.moderated_channels = seat.moderated_channels, standing.moderated
-            if (
-                previously_visible == seat.visible_channels and previously_moderated == seat.moderated_channels
-            ) or not has_guilds_intent(session):
+            changes = subscription.update_channels(standing)
+            if changes is None or not has_guilds_intent(session):
                 continue
             unannounced_ids = self._unannounced_channels | created_ids
-            gained_ids = sorted(seat.visible_channels - previously_visible - unannounced_ids)
-            lost_ids = sorted(
-                channel_id for channel_id in previously_visible - seat.visible_channels if channel_id in state.channels
-            )
+            gained_ids = sorted(changes.gained - unannounced_ids)
+            lost_ids = sorted(changes.lost & state.channels.keys())
             if self._context.obfuscates(session):
                 for body in [state.channels[channel_id].body for channel_id in gained_ids if channel_id != cause_id] + [
                     state.channels[channel_id].obfuscated_body for channel_id in lost_ids if channel_id != cause_id
@@ -570,7 +584,7 @@ class GuildHub:
             thread_channels = {
                 channel_id for channel_id in gained_ids if state.channels[channel_id].type in THREAD_PARENT_TYPES
             }
-            thread_channels |= seat.moderated_channels - previously_moderated - unannounced_ids
+            thread_channels |= changes.newly_moderated - unannounced_ids
             voice_channels = [
                 channel_id for channel_id in gained_ids if state.channels[channel_id].type in VOICE_CHANNEL_TYPES
             ]

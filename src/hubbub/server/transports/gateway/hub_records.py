@@ -4,19 +4,19 @@ from typing import NamedTuple
 
 from hubbub.server.core.gateway_queries import MemberState
 from hubbub.server.core.store import Snapshot
-from hubbub.server.transports.gateway.session import Seat
+from hubbub.server.transports.gateway.session import GuildSubscription
 
 
-class SeatedMember:
+class TrackedMember:
     """A member of the guild with at least one session on this node."""
 
-    __slots__ = ("seats", "snapshot", "state")
+    __slots__ = ("subscriptions", "snapshot", "state")
 
     def __init__(self, state: MemberState | None, snapshot: Snapshot) -> None:
         self.state = state
         """The member as of the last read; None if the user left the guild."""
         self.snapshot = snapshot
-        self.seats: list[Seat] = []
+        self.subscriptions: list[GuildSubscription] = []
 
 
 class ChangedChannel(NamedTuple):

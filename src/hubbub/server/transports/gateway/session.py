@@ -1,13 +1,13 @@
 """A gateway session: one totally ordered stream of events for one client, over any number of connections.
 
-A session has one `Seat` per guild of its shard, which is the state of the session within that guild; OAuth2 sessions have
-none. `send_all` sends a packet to many sessions.
+A session has one `GuildSubscription` per guild of its shard. OAuth2 sessions have none. `send_all` sends a packet to many
+sessions.
 """
 
 import asyncio
 import secrets
 from collections.abc import Mapping
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -48,11 +48,19 @@ PREFIXES_OUTSIDE_GUILD_CREATE: Final = (
 """Prefixes of events whose content GUILD_CREATE does not contain; a session must receive them from READY on."""
 
 
-class SeatState(msgspec.Struct, array_like=True):
+class KnownChannels(msgspec.Struct, array_like=True):
     """The channels of a guild that a client knows; passed to another node that takes over the session."""
 
     visible_channels: frozenset[int]
     moderated_channels: frozenset[int]
+
+
+class ChannelChanges(NamedTuple):
+    """IDs of the channels of a guild that a member can newly view, no longer view, and newly moderate."""
+
+    gained: frozenset[int]
+    lost: frozenset[int]
+    newly_moderated: frozenset[int]
 
 
 class RecipientClass:
@@ -84,23 +92,23 @@ class GatewaySession:
         "early_events",
         "has_ended",
         "expiry_timer",
-        "first_snapshot",
+        "ready_snapshot",
         "id",
         "intents",
         "is_oauth2",
         "parameters",
         "pending_task_count",
-        "received_numbers",
+        "previous_node_numbers",
         "recipient_class",
         "large_threshold",
         "always_obfuscates",
         "presence_limit",
         "replay",
         "resuming_connection",
-        "seats",
+        "subscriptions",
         "sees_content",
         "shard",
-        "snapshot",
+        "late_event_snapshot",
         "user_id",
         "version",
     )
@@ -145,13 +153,13 @@ class GatewaySession:
         self.connection: GatewayConnection | None = None
         self.resuming_connection: GatewayConnection | None = None
         """The connection on which missed events are being replayed, or None."""
-        self.seats: dict[int, Seat] = {}
-        """Seats of the session, by guild ID."""
+        self.subscriptions: dict[int, GuildSubscription] = {}
+        """Subscriptions of the session, by guild ID."""
         self.early_events: list[Dispatch] | None = []
         """Events for the user received before READY was sent; None afterwards."""
-        self.snapshot: Snapshot | None = None
+        self.late_event_snapshot: Snapshot | None = None
         """The store snapshot of READY, used to drop events that READY contains; None once no earlier event can still arrive."""
-        self.first_snapshot: Snapshot | None = None
+        self.ready_snapshot: Snapshot | None = None
         """The store snapshot of READY, kept until the session ends; None before READY and in a session from another node."""
         self.acknowledged_seq = 0
         """The last sequence number that the client acknowledged in a heartbeat."""
@@ -160,7 +168,7 @@ class GatewaySession:
         self.has_ended = False
         self.pending_task_count = 0
         """Number of running commands and reads that may still send events to the session."""
-        self.received_numbers: Mapping[int, int] | None = None
+        self.previous_node_numbers: Mapping[int, int] | None = None
         """Number of the last message that the previous node of the session handled, by publisher; None once it is not needed."""
 
     def send(self, packet: Packet) -> None:
@@ -206,20 +214,24 @@ class GatewaySession:
 
     def is_commit_in_ready(self, stamp: int) -> bool:
         """Return whether READY contains the commit with this stamp; False for stamp 0 and if there is no snapshot."""
-        return self.first_snapshot is not None and stamp != 0 and self.first_snapshot.covers(stamp)
+        return self.ready_snapshot is not None and stamp != 0 and self.ready_snapshot.covers(stamp)
 
     def needs_event(self, dispatch: Dispatch) -> bool:
         """Return whether the session still needs an event, because it was not sent and READY does not contain it."""
-        if self.received_numbers is not None and is_received(dispatch, self.received_numbers):
+        if self.previous_node_numbers is not None and is_received(dispatch, self.previous_node_numbers):
             return False
-        return self.snapshot is None or not dispatch.stamp or not self.snapshot.covers(dispatch.stamp)
+        return (
+            self.late_event_snapshot is None
+            or not dispatch.stamp
+            or not self.late_event_snapshot.covers(dispatch.stamp)
+        )
 
 
-class Seat:
-    """The state of a session within a guild."""
+class GuildSubscription:
+    """The subscription of a session to the events of a guild, with the state of the client within it."""
 
     __slots__ = (
-        "is_admitted",
+        "is_on_bus",
         "arrival",
         "backlog",
         "is_removed",
@@ -228,7 +240,7 @@ class Seat:
         "opened",
         "opened_at",
         "is_read",
-        "known_channels",
+        "transferred_channels",
         "session",
         "snapshot",
         "standing",
@@ -239,15 +251,15 @@ class Seat:
         self.session = session
         self.is_joining = is_joining
         """Whether the user is joining the guild now, rather than the session starting."""
-        self.is_admitted = False
-        """Whether the bus subscription is active, so that GUILD_CREATE may be read."""
+        self.is_on_bus = False
+        """Whether the bus delivers the events of the guild to this node, so that GUILD_CREATE may be read."""
         self.is_read = False
         """Whether `arrival` was read."""
         self.arrival: GuildArrival | None = None
         self.backlog: list[Dispatch] | None = []
         """Events received before GUILD_CREATE was sent; None afterwards."""
         self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Future that is resolved when GUILD_CREATE and the buffered events are sent, or the seat is removed."""
+        """Future that is resolved when GUILD_CREATE and the buffered events are sent, or the subscription is removed."""
         self.opened_at = 0.0
         """Time at which GUILD_CREATE was sent, in seconds of the event loop's clock."""
         self.snapshot: Snapshot | None = None
@@ -258,18 +270,26 @@ class Seat:
         """IDs of the channels that are visible to the client, from GUILD_CREATE and later events."""
         self.moderated_channels: frozenset[int] = frozenset()
         """IDs of the channels in which the member has MANAGE_THREADS; all their private threads were sent to the session."""
-        self.known_channels: SeatState | None = None
+        self.transferred_channels: KnownChannels | None = None
         """The channels that the client knows from another node, if this node took over the session from it; None otherwise."""
         self.is_removed = False
 
     @property
-    def state(self) -> SeatState:
+    def known_channels(self) -> KnownChannels:
         """The channels that the client knows."""
-        return SeatState(self.visible_channels, self.moderated_channels)
+        return KnownChannels(self.visible_channels, self.moderated_channels)
+
+    def update_channels(self, standing: MemberStanding) -> ChannelChanges | None:
+        """Set the channels that the client knows to those of the standing; return the changes, or None if nothing changed."""
+        visible, moderated = self.visible_channels, self.moderated_channels
+        if standing.visible == visible and standing.moderated == moderated:
+            return None
+        self.visible_channels, self.moderated_channels = standing.visible, standing.moderated
+        return ChannelChanges(standing.visible - visible, visible - standing.visible, standing.moderated - moderated)
 
     def needs_event(self, dispatch: Dispatch) -> bool:
         """Return whether the session still needs an event, because it was not sent and GUILD_CREATE does not contain it."""
-        received_numbers = self.session.received_numbers
+        received_numbers = self.session.previous_node_numbers
         if received_numbers is not None and is_received(dispatch, received_numbers):
             return False
         if self.snapshot is None or not dispatch.stamp or not self.snapshot.covers(dispatch.stamp):

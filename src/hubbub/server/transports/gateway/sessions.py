@@ -28,7 +28,7 @@ from hubbub.server.transports.gateway.packets import Packet
 from hubbub.server.transports.gateway.presence import PresenceFeed
 from hubbub.server.transports.gateway.ready import own_fields
 from hubbub.server.transports.gateway.replay import ReplayBuffer, ReplayedEvent
-from hubbub.server.transports.gateway.session import GatewayConnection, GatewaySession, Seat, SeatState
+from hubbub.server.transports.gateway.session import GatewayConnection, GatewaySession, GuildSubscription, KnownChannels
 from hubbub.server.transports.gateway.session_hooks import SessionHooks
 from hubbub.server.transports.gateway.user_sessions import DispatchBatch, UserSessions
 from hubbub.server.transports.rate_window import RateWindow
@@ -198,15 +198,12 @@ class GatewaySessions:
                     now_ms=self._context.clock.now_ms(),
                 ),
             )
-            session.first_snapshot = opening.snapshot
-            session.snapshot, session.application_name = opening.snapshot, opening.application_name
+            session.ready_snapshot = opening.snapshot
+            session.late_event_snapshot, session.application_name = opening.snapshot, opening.application_name
             reject_too_many_guilds(len(opening.guilds), actor)
             # Events of a guild after READY must reach the client even if they happen before its GUILD_CREATE.
-            seats = (
-                []
-                if session.has_ended
-                else [self._create_seat(session, guild, is_joining=False) for guild in opening.guilds]
-            )
+            guild_ids = [] if session.has_ended else opening.guilds
+            subscriptions = [self._create_subscription(session, guild, is_joining=False) for guild in guild_ids]
             await self._bus.flush()
         except BaseException:
             self._end(session)
@@ -225,7 +222,7 @@ class GatewaySessions:
             session.send(self.create_packet(event, body))
         self._send_early_events(session)
         self.presence_feed.set_presence(session, identify.presence or SetPresence())
-        self._spawn(self._admit_to_guilds(session, seats))
+        self._spawn(self._admit_to_guilds(session, subscriptions))
 
     def _send_early_events(self, session: GatewaySession) -> None:
         """Send the buffered events for the user that the session still needs."""
@@ -236,24 +233,28 @@ class GatewaySessions:
             user_sessions.add_if_recipient(session, dispatch, batch)
             batch.send()
 
-    async def _admit_to_guilds(self, session: GatewaySession, seats: list[tuple[GuildHub, Seat]]) -> None:
+    async def _admit_to_guilds(
+        self, session: GatewaySession, arrivals: list[tuple[GuildHub, GuildSubscription]]
+    ) -> None:
         """Admit a session to its guilds, a few at a time, at the pace of the client."""
-        remaining = iter(seats)
+        remaining = iter(arrivals)
         while not session.has_ended and (batch := list(islice(remaining, CONCURRENT_GUILD_READS_MAX))):
-            await asyncio.gather(*(hub.admit(seat) for hub, seat in batch if not seat.is_removed))
+            await asyncio.gather(*(hub.admit(arriving) for hub, arriving in batch if not arriving.is_removed))
             if session.connection is not None:
                 await session.connection.wait_writable()
 
-    def _create_seat(self, session: GatewaySession, guild_id: int, *, is_joining: bool) -> tuple[GuildHub, Seat]:
-        """Create a session's seat in a guild, and the guild's hub if there is none."""
+    def _create_subscription(
+        self, session: GatewaySession, guild_id: int, *, is_joining: bool
+    ) -> tuple[GuildHub, GuildSubscription]:
+        """Create a session's subscription to a guild, and the guild's hub if there is none."""
         subscribed_hub = self._hubs.get(guild_id)
         if subscribed_hub is None:
             hub = GuildHub(guild_id, self._context, self.create_packet, self._remove_empty_hub, self._invalidate_some)
-            subscription = self._bus.subscribe(f"guild.{guild_id}", hub.receive)
-            subscribed_hub = self._hubs[guild_id] = _SubscribedHub(hub, subscription)
-        seat = session.seats[guild_id] = Seat(session, is_joining=is_joining)
-        subscribed_hub.hub.expect(seat)
-        return subscribed_hub.hub, seat
+            bus_subscription = self._bus.subscribe(f"guild.{guild_id}", hub.receive)
+            subscribed_hub = self._hubs[guild_id] = _SubscribedHub(hub, bus_subscription)
+        subscription = session.subscriptions[guild_id] = GuildSubscription(session, is_joining=is_joining)
+        subscribed_hub.hub.expect(subscription)
+        return subscribed_hub.hub, subscription
 
     def join_user_sessions(self, session: GatewaySession) -> UserSessions:
         """Start to buffer events for the user of a session."""
@@ -273,23 +274,23 @@ class GatewaySessions:
             return
         if session.has_ended or not session.is_guild_in_shard(guild_id):
             return
-        previous_seat = session.seats.get(guild_id)
-        if previous_seat is not None and not previous_seat.is_removed:
+        previous_subscription = session.subscriptions.get(guild_id)
+        if previous_subscription is not None and not previous_subscription.is_removed:
 
             def add_again(_: "asyncio.Future[None]") -> None:
                 # The running read has a snapshot in which the guild was still unavailable.
-                if previous_seat.is_removed:
+                if previous_subscription.is_removed:
                     self.add_to_guild(session, guild_id, is_joining=is_joining)
 
-            if not previous_seat.opened.done():
-                previous_seat.opened.add_done_callback(add_again)
+            if not previous_subscription.opened.done():
+                previous_subscription.opened.add_done_callback(add_again)
             return
-        hub, seat = self._create_seat(session, guild_id, is_joining=is_joining)
+        hub, subscription = self._create_subscription(session, guild_id, is_joining=is_joining)
 
         async def admit() -> None:
             await self._bus.flush()
-            if not seat.is_removed:
-                await hub.admit(seat)
+            if not subscription.is_removed:
+                await hub.admit(subscription)
 
         self._spawn(admit())
         if self._user_sessions[session.user_id].sessions[0] is session:
@@ -309,9 +310,9 @@ class GatewaySessions:
 
     def remove_from_guild(self, session: GatewaySession, guild_id: int) -> None:
         """Remove a session from a guild that its user left, or that became unavailable."""
-        seat = session.seats.pop(guild_id, None)
-        if seat is not None and guild_id in self._hubs:
-            self._hubs[guild_id].hub.leave(seat)
+        subscription = session.subscriptions.pop(guild_id, None)
+        if subscription is not None and guild_id in self._hubs:
+            self._hubs[guild_id].hub.leave(subscription)
 
     def _remove_empty_hub(self, hub: GuildHub) -> None:
         """Remove a hub without sessions."""
@@ -418,19 +419,19 @@ class GatewaySessions:
 
     # Handover between nodes (decisions/0170)
 
-    def set_seats(self, session: GatewaySession, guild_ids: Collection[int]) -> None:
+    def set_subscriptions(self, session: GatewaySession, guild_ids: Collection[int]) -> None:
         """Start to buffer events of these guilds for a session that is being taken, and stop for all others."""
-        for guild_id in session.seats.keys() - set(guild_ids):
+        for guild_id in session.subscriptions.keys() - set(guild_ids):
             self.remove_from_guild(session, guild_id)
-        for guild_id in set(guild_ids) - session.seats.keys():
-            self._create_seat(session, guild_id, is_joining=False)
+        for guild_id in set(guild_ids) - session.subscriptions.keys():
+            self._create_subscription(session, guild_id, is_joining=False)
 
     def continue_session(
         self,
         session: GatewaySession,
         *,
         events: Iterable[ReplayedEvent],
-        seats: Mapping[int, SeatState],
+        known_channels: Mapping[int, KnownChannels],
         received_numbers: Mapping[int, int],
         acknowledged_seq: int,
         presence: SessionPresence | None,
@@ -444,17 +445,17 @@ class GatewaySessions:
             packet = Packet(event.event, bytes(event.body), self._compressor, created_at, self._record_delivered)
             packet.has_numeric_permissions = event.has_numeric_permissions
             session.replay.append(packet)
-        session.acknowledged_seq, session.received_numbers = acknowledged_seq, received_numbers
+        session.acknowledged_seq, session.previous_node_numbers = acknowledged_seq, received_numbers
         self._sessions[session.id] = session
         self._start_expiry(session)
         if presence is not None:
             self.presence_feed.take(presence)
-        hub_seats = []
-        for guild_id, seat in list(session.seats.items()):
-            seat.known_channels = seats[guild_id]
-            hub_seats.append((self._hubs[guild_id].hub, seat))
+        hub_subscriptions = []
+        for guild_id, subscription in list(session.subscriptions.items()):
+            subscription.transferred_channels = known_channels[guild_id]
+            hub_subscriptions.append((self._hubs[guild_id].hub, subscription))
         self._send_early_events(session)
-        self._spawn(self._admit_to_guilds(session, hub_seats))
+        self._spawn(self._admit_to_guilds(session, hub_subscriptions))
 
     def abandon(self, session: GatewaySession, *, was_taken: bool) -> None:
         """End a session that could not be taken from another node; `was_taken` is whether the other node may have ended it."""
@@ -466,8 +467,8 @@ class GatewaySessions:
     def is_idle(self, session: GatewaySession) -> bool:
         """Return whether all events that this node received were sent to a session."""
         return not session.pending_task_count and all(
-            seat.opened.done() and not self._hubs[guild_id].hub.running_tasks()
-            for guild_id, seat in session.seats.items()
+            subscription.opened.done() and not self._hubs[guild_id].hub.running_tasks()
+            for guild_id, subscription in session.subscriptions.items()
         )
 
     def give(self, session: GatewaySession, node: str) -> None:
@@ -529,7 +530,7 @@ class GatewaySessions:
             session.expiry_timer.cancel()
             session.expiry_timer = None
         removed_session = self._sessions.pop(session.id, None)
-        for guild_id in list(session.seats):
+        for guild_id in list(session.subscriptions):
             self.remove_from_guild(session, guild_id)
         user_sessions = self._user_sessions.get(session.user_id)
         if user_sessions is not None and session in user_sessions.sessions:
@@ -574,10 +575,10 @@ class GatewaySessions:
             if session.connection is not None:
                 session.replay.discard(session.acknowledged_seq, created_before, now)
             if now - session.started_at >= LATE_EVENT_SECONDS:
-                session.snapshot = None
-                if session.received_numbers and self._bus.received_numbers() is not None:
-                    if all(seat.opened.done() for seat in session.seats.values()):
-                        session.received_numbers = None
+                session.late_event_snapshot = None
+                if session.previous_node_numbers and self._bus.received_numbers() is not None:
+                    if all(subscription.opened.done() for subscription in session.subscriptions.values()):
+                        session.previous_node_numbers = None
         for hub, _ in self._hubs.values():
             hub.prune(now)
         self.presence_feed.sweep(now)

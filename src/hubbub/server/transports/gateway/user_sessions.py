@@ -142,7 +142,9 @@ class UserSessions:
         """
         audience = dispatch.audience
         assert isinstance(audience, UserAudience)
-        if (session.snapshot is not None or session.received_numbers is not None) and not session.needs_event(dispatch):
+        if (
+            session.late_event_snapshot is not None or session.previous_node_numbers is not None
+        ) and not session.needs_event(dispatch):
             return
         if audience.session_id and audience.session_id != session.id:
             return
