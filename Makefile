@@ -109,6 +109,7 @@ endef
 # packages start services.
 browser: ## install Chromium and Firefox for the browser tests (Debian, as root)
 	@command -v chromium-browser >/dev/null 2>&1 || $(call install_program,chromium,chromium)
+	@$(call install_program,chromium-headless-shell,chromium-headless-shell)
 	@command -v firefox >/dev/null 2>&1 || $(call install_program,firefox-esr,firefox-esr)
 
 proxies: ## install nginx, Caddy, the ClamAV daemon and faketime for the deployment and chaos tests (Debian, as root)

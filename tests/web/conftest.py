@@ -2,7 +2,6 @@
 
 import inspect
 import os
-import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from hubbub.server.commands import certificates
 from hubbub.server.control import ControlApi
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config, VoiceConfig
+from tests.chromium import HEADLESS_CHROMIUM
 from tests.third_party_files import HAS_CALL_FILES, MISSING_REASON
 from tests.world import NOW_MS, World, small_config
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tests.web.app_guild import AppGuild
     from tests.web.chat import ChatPlatform
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 PHONE_WIDTH, DESKTOP_WIDTH = 360, 1280
 """Widths of the viewport in pixels."""
@@ -55,7 +54,7 @@ async def web_world() -> AsyncIterator[World]:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Any]:
     """Chromium, started once for all tests of a process."""
-    if CHROMIUM is None:
+    if HEADLESS_CHROMIUM is None:
         pytest.skip("Chromium is not installed: make browser")
     playwright = pytest.importorskip("playwright.async_api", reason="playwright is not installed")
     async with playwright.async_playwright() as driver:
@@ -65,7 +64,7 @@ async def browser() -> AsyncIterator[Any]:
         arguments += ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
         # Like a browser of a user, block windows that no click opened.
         browser = await driver.chromium.launch(
-            executable_path=CHROMIUM,
+            executable_path=HEADLESS_CHROMIUM,
             args=arguments,
             ignore_default_args=["--disable-popup-blocking"],
             timeout=120_000,

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 from array import array
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,13 +13,13 @@ from hubbub.protocol import changes
 from hubbub.sdk.audio import CHANNELS, SAMPLE_RATE, SAMPLES_PER_CHANNEL
 from hubbub.sdk.media.opus import Decoder, Encoder
 from hubbub.server.core.config import Config, VoiceConfig
+from tests.chromium import HEADLESS_CHROMIUM
 from tests.sdk.audio import Tone, tone_share
 from tests.server.voice.caller import Caller
 from tests.server.voice.conftest import ENDPOINT, MakeCaller
 from tests.web.polling import wait_until
 from tests.world import Guild, World, small_config
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 AUDIO_SCRIPT = Path(__file__).with_name("call_page.js").read_text()
 VIDEO_SCRIPT = Path(__file__).with_name("video_page.js").read_text()
 FRAME_COUNT = 50
@@ -57,14 +56,14 @@ async def receive_tone(caller: Caller, ssrc: int) -> "array[int]":
 @pytest.fixture
 async def chromium() -> AsyncIterator[Any]:
     """Chromium with audio that plays without a user gesture."""
-    if CHROMIUM is None:
+    if HEADLESS_CHROMIUM is None:
         pytest.skip("Chromium is not installed: make browser")
     playwright = pytest.importorskip("playwright.async_api", reason="playwright is not installed")
     options = ["--disable-dev-shm-usage", "--autoplay-policy=no-user-gesture-required"]
     if os.geteuid() == 0:
         options.append("--no-sandbox")
     async with playwright.async_playwright() as driver:
-        browser = await driver.chromium.launch(executable_path=CHROMIUM, args=options, timeout=120_000)
+        browser = await driver.chromium.launch(executable_path=HEADLESS_CHROMIUM, args=options, timeout=120_000)
         yield browser
         await browser.close()
 
