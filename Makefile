@@ -109,7 +109,7 @@ endef
 # packages start services.
 browser: ## install Chromium and Firefox for the browser tests (Debian, as root)
 	@command -v chromium-browser >/dev/null 2>&1 || $(call install_program,chromium,chromium)
-	@$(call install_program,chromium-headless-shell,chromium-headless-shell)
+	@$(call install_program,chromium-headless-shell,chromium-headless-shell,browser tests take longer)
 	@command -v firefox >/dev/null 2>&1 || $(call install_program,firefox-esr,firefox-esr)
 
 proxies: ## install nginx, Caddy, the ClamAV daemon and faketime for the deployment and chaos tests (Debian, as root)
@@ -118,16 +118,16 @@ proxies: ## install nginx, Caddy, the ClamAV daemon and faketime for the deploym
 	@$(call install_program,clamd,clamav-daemon)
 	@$(call install_program,faketime,faketime)
 
-# Program and package.
+# Program, package, and what happens without it.
 define install_program
 if command -v $(1) >/dev/null 2>&1 || [ -x /usr/sbin/$(1) ]; then :; \
 	elif command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ]; then \
 		echo "Installing $(1) for the tests"; \
 		apt-get install -qq -y --no-install-recommends $(2) >/dev/null 2>&1 \
 			|| { apt-get update -qq && apt-get install -qq -y --no-install-recommends $(2); } >/dev/null 2>&1 \
-			|| echo "$(1) could not be installed: its tests do not run"; \
+			|| echo "$(1) could not be installed: $(or $(3),its tests do not run)"; \
 	else \
-		echo "$(1) not found: its tests do not run"; \
+		echo "$(1) not found: $(or $(3),its tests do not run)"; \
 	fi
 endef
 

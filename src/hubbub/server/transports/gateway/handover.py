@@ -379,9 +379,12 @@ class SessionHandover:
     async def drain(self, node_wait_seconds: float) -> None:
         """Assign the remaining sessions to other gateway nodes, which take them; sessions that cannot be taken stay.
 
-        Wait for a node to appear if none is known, for at most `node_wait_seconds` and `NODE_WAIT_SECONDS_MAX`.
+        Do nothing on the bus of a single process. Wait for a node to appear if none is known, for at most `node_wait_seconds`
+        and `NODE_WAIT_SECONDS_MAX`.
         """
         self._is_draining = True
+        if isinstance(self._bus, LocalBus):
+            return
         ends_at = self._now() + PUSH_SECONDS_MAX
         for _ in range(PUSH_ROUNDS_MAX):
             if self._adoptions:
@@ -390,8 +393,7 @@ class SessionHandover:
             sessions = [(session.user_id, session.id) for session in self._sessions]
             if not sessions or self._now() >= ends_at:
                 break
-            if not isinstance(self._bus, LocalBus):
-                await self._wait_for_node(min(node_wait_seconds, NODE_WAIT_SECONDS_MAX))
+            await self._wait_for_node(min(node_wait_seconds, NODE_WAIT_SECONDS_MAX))
             nodes = sorted(self._sessions.presence_feed.gateway_nodes)
             if not nodes:
                 break
