@@ -16,7 +16,7 @@ from tests.web.calls import inspect_call, open_call, wait_call, wait_tone
 from tests.web.chat import ChatPlatform
 from tests.web.native_members import encode_tone
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.xdist_group("calls"), pytest.mark.timeout(300)]
 
 PYTHON_HERTZ, JAVASCRIPT_HERTZ = 1000, 1400
 FRAME_COUNT = 50

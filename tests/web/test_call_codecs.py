@@ -9,7 +9,7 @@ from tests.web.calls import call_button, inspect_call, open_call, wait_video
 from tests.web.chat import ChatPlatform
 from tests.web.test_chat_modules import modules_url
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.xdist_group("calls"), pytest.mark.timeout(600)]
 
 CASE_COUNT = 100
 

@@ -5,7 +5,7 @@ import pytest
 from tests.web.calls import call_button, inspect_devices, open_call, wait_tone
 from tests.web.chat import ChatPlatform
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.xdist_group("calls"), pytest.mark.timeout(600)]
 
 
 def rejection_script(function: str, name: str = "NotAllowedError", message: str = "refused") -> str:

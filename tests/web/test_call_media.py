@@ -15,7 +15,7 @@ from tests.web.chat import ChatPlatform
 from tests.web.settings import accessibility_problems
 
 expect = pytest.importorskip("playwright.async_api").expect
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.xdist_group("calls"), pytest.mark.timeout(600)]
 
 
 async def test_frames_of_a_camera_are_decoded_by_the_others(call_platform: ChatPlatform) -> None:

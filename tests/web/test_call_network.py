@@ -14,7 +14,7 @@ from tests.web.chat import ChatPlatform, ChatWindow
 from tests.web.lossy_network import LossyNetwork
 from tests.web.test_chat_modules import modules_url
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.xdist_group("calls"), pytest.mark.timeout(600)]
 
 
 @asynccontextmanager

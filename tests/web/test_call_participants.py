@@ -21,7 +21,7 @@ from tests.web.chat import ChatPlatform
 from tests.web.test_chat_modules import modules_url
 from tests.world import befriend
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.xdist_group("calls"), pytest.mark.timeout(600)]
 
 KEEP_SOCKETS_SCRIPT = """
 window.voiceSockets = [];

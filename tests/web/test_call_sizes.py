@@ -10,7 +10,7 @@ from hubbub.protocol.enums import ChannelType
 from tests.web.calls import OpenCall, inspect_call, join_call, open_call, wait_silence, wait_tone
 from tests.web.chat import ChatPlatform
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.xdist_group("calls"), pytest.mark.timeout(600)]
 
 
 @asynccontextmanager

@@ -5,7 +5,7 @@ import pytest
 from tests.web.calls import call_button, open_call, wait_silence, wait_tone, wait_video
 from tests.web.chat import ChatPlatform
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.xdist_group("calls"), pytest.mark.timeout(600)]
 
 SCREEN_HERTZ = 1760
 

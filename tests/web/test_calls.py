@@ -19,7 +19,7 @@ from tests.web.calls import inspect_call, join_call, tone_microphone_script, wai
 from tests.web.chat import ChatPlatform
 from tests.world import befriend
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.xdist_group("calls"), pytest.mark.timeout(300)]
 
 FRAME_COUNT = 50
 """Number of frames of a page that a native client examines."""

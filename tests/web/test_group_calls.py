@@ -12,7 +12,7 @@ from tests.web.chat import ChatPlatform, ChatWindow
 from tests.world import befriend
 
 expect = pytest.importorskip("playwright.async_api").expect
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.xdist_group("calls"), pytest.mark.timeout(300)]
 
 HERTZ = {"nora": 440, "tom": 660, "sam": 880}
 

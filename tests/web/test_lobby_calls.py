@@ -15,7 +15,7 @@ from tests.web.settings import accessibility_problems
 from tests.web.test_chat_linked_channels import create_linked_channel, create_lobby_with_players
 
 expect = pytest.importorskip("playwright.async_api").expect
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.xdist_group("calls"), pytest.mark.timeout(300)]
 
 PAGE_HERTZ, GAME_HERTZ = 440, 1000
 
