@@ -303,7 +303,7 @@ def check_rights(changes: Sequence[RightChange], uses: Sequence[RightUse], bound
     return violations
 
 
-def check_stream(stream: Stream, sends: Iterable[Send]) -> list[str]:
+def check_stream(stream: Stream, sends: Sequence[Send]) -> list[str]:
     """Check the dispatches of a session whose user can see all messages: none is repeated, and none is missing.
 
     A session that the platform ended with Invalid Session may lack the last messages before that."""
@@ -316,10 +316,15 @@ def check_stream(stream: Stream, sends: Iterable[Send]) -> list[str]:
     sent = {(send.channel_id, send.content) for send in sends if send.outcome is not Outcome.FAILED}
     violations += [f"{content!r} was delivered, but not sent" for id, _, content in counts if (id, content) not in sent]
     if stream.is_open:
+        # A send that repeats an earlier one with its nonce is acknowledged, although READY may contain the message.
+        first_starts: dict[tuple[str, str], float] = {}
+        for send in sends:
+            key = (send.channel_id, send.content)
+            first_starts[key] = min(send.started, first_starts.get(key, send.started))
         expected = {
             (send.channel_id, send.message_id, send.content)
             for send in sends
-            if send.outcome is Outcome.ACKNOWLEDGED and send.started > stream.started
+            if send.outcome is Outcome.ACKNOWLEDGED and first_starts[send.channel_id, send.content] > stream.started
         }
         missing = sorted(expected - counts.keys(), key=lambda message: message[1])
         violations += [f"{content!r} was acknowledged and not delivered" for _, _, content in missing]

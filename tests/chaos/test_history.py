@@ -229,6 +229,12 @@ def test_a_session_receives_every_acknowledged_message_once() -> None:
         ]
 
 
+def test_a_session_need_not_receive_a_message_whose_first_send_began_before_it() -> None:
+    sends = [send(0, 1, "a", 1), send(2, 3, "a", 1)]
+    assert check_stream(stream(), sends) == []
+    assert check_stream(stream((1, "a")), sends) == []
+
+
 def frame(name: str, **data: Any) -> dict[str, Any]:
     return {"t": name, "d": data}
 
