@@ -6,13 +6,22 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 from aiohttp import web
 
+from hubbub.protocol.enums import CommandHandlerType, CommandType
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.server.app import App as Platform
 from hubbub.server.control import ControlApi
-from tests.oauth import Client
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.config import ActivitiesConfig
+from hubbub.server.identity import oauth2
+from hubbub.server.places import members
+from tests.oauth import Client, create_application
 from tests.web.app_guild import AppGuild, ChannelWindow
+from tests.web.conftest import OpenPage
 from tests.web.polling import wait_until
-from tests.world import Actor
+from tests.world import NOW_MS, Actor, World, small_config
 
 PROXY_HOST = "activities.localhost"
 SDK_FOLDER = Path(__file__).parent.parent / "clients/js/node_modules/@discord/embedded-app-sdk/output"
@@ -85,6 +94,10 @@ class SampleActivity:
         self.app_guild, self.client = app_guild, client
         self.control = control
         self.page_html = SDK_PAGE
+        self.files: dict[str, tuple[str, str]] = {}
+        """Further files of the activity: content type and text by path."""
+        self.redirects: dict[str, str] = {}
+        """Redirects of the activity's server: URL by path."""
         self._runner: web.AppRunner | None = None
 
     async def open(self) -> str:
@@ -94,6 +107,7 @@ class SampleActivity:
         app.router.add_post("/api/token", self._handle_token)
         if SDK_FOLDER.is_dir():
             app.router.add_static("/sdk", SDK_FOLDER)
+        app.router.add_get("/{path:.*}", self._handle_file)
         self._runner = web.AppRunner(app, shutdown_timeout=0.1)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", 0).start()
@@ -108,9 +122,51 @@ class SampleActivity:
         text = self.page_html.replace("CLIENT", str(self.client.id)).replace("SCOPES", json.dumps(SCOPES))
         return web.Response(text=text, content_type="text/html")
 
+    async def _handle_file(self, request: web.Request) -> web.Response:
+        if request.path in self.redirects:
+            raise web.HTTPFound(self.redirects[request.path])
+        if request.path not in self.files:
+            raise web.HTTPNotFound
+        content_type, text = self.files[request.path]
+        return web.Response(text=text, content_type=content_type)
+
     async def _handle_token(self, request: web.Request) -> web.Response:
         response = await self.client.exchange(await request.text(), redirect_uri=None)
         return web.json_response({"access_token": response.ok()["access_token"]})
+
+
+@asynccontextmanager
+async def run_activity(open_page: OpenPage) -> AsyncIterator[SampleActivity]:
+    """Run a platform that serves activities, and one activity."""
+    config = small_config(allow_private_targets=True, activities=ActivitiesConfig(proxy_host=PROXY_HOST))
+    app = Platform(config, clock=ControlledClock(NOW_MS, running=False))
+    control = ControlApi(app)
+    await app.start()
+    async with aiohttp.ClientSession() as http:
+        world = World(app, http)
+        alice, bob = await world.user("alice"), await world.user("bob")
+        guild = await world.guild(alice, bob, name="Town Square")
+        client = await create_application(world, alice, name="Chess", flags=ApplicationFlags.EMBEDDED)
+        assert client.bot is not None
+        bot: Actor = client.bot
+        await world.write(lambda call: members.membership.add(call, guild.id, bot.id), actor=alice.id)
+        await world.write(lambda call: oauth2.approve_scopes(call, client.id, ["rpc.activities.write"]))
+        activity = SampleActivity(AppGuild(world, alice, bob, guild, bot, open_page), client, control)
+        target = await activity.open()
+        proxy_config = {"url_map": [{"prefix": "/", "target": target}]}
+        (await bot.post(f"/applications/{client.id}/proxy-config", json=proxy_config)).ok()
+        command = {
+            "name": "launch",
+            "type": CommandType.PRIMARY_ENTRY_POINT,
+            "handler": CommandHandlerType.PLATFORM_LAUNCH_ACTIVITY,
+            "description": "Play chess",
+        }
+        (await bot.post(f"/applications/{client.id}/commands", json=command)).ok()
+        yield activity
+        await activity.close()
+        await world.close()
+    await control.close()
+    await app.stop()
 
 
 async def start_activity(window: ChannelWindow) -> Any:

@@ -4,70 +4,34 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
-import aiohttp
 import pytest
 import pytest_asyncio
 
-from hubbub.protocol.enums import CommandHandlerType, CommandType, InteractionCallbackType, SkuType
-from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.enums import InteractionCallbackType, SkuType
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.app import App as Platform
-from hubbub.server.control import ControlApi
-from hubbub.server.core.clock import ControlledClock
-from hubbub.server.core.config import ActivitiesConfig
 from hubbub.server.identity import oauth2
-from hubbub.server.places import members
 from tests.clients.client_setup import ONE_PIXEL_PNG
-from tests.oauth import create_application
 from tests.web.activity import (
     PROTOCOL_PAGE,
-    PROXY_HOST,
     SCOPES,
     SDK_FOLDER,
     SampleActivity,
     play_activity,
+    run_activity,
     start_activity,
     wait_for_activity_frame,
 )
-from tests.web.app_guild import AppGuild
 from tests.web.conftest import PHONE_WIDTH, OpenPage
 from tests.web.polling import wait_until
-from tests.world import NOW_MS, Actor, World, small_config
+from tests.world import Actor
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def activity(open_page: OpenPage) -> AsyncIterator[SampleActivity]:
     """A platform that serves activities, and one activity."""
-    config = small_config(allow_private_targets=True, activities=ActivitiesConfig(proxy_host=PROXY_HOST))
-    app = Platform(config, clock=ControlledClock(NOW_MS, running=False))
-    control = ControlApi(app)
-    await app.start()
-    async with aiohttp.ClientSession() as http:
-        world = World(app, http)
-        alice, bob = await world.user("alice"), await world.user("bob")
-        guild = await world.guild(alice, bob, name="Town Square")
-        client = await create_application(world, alice, name="Chess", flags=ApplicationFlags.EMBEDDED)
-        assert client.bot is not None
-        bot: Actor = client.bot
-        await world.write(lambda call: members.membership.add(call, guild.id, bot.id), actor=alice.id)
-        await world.write(lambda call: oauth2.approve_scopes(call, client.id, ["rpc.activities.write"]))
-        activity = SampleActivity(AppGuild(world, alice, bob, guild, bot, open_page), client, control)
-        target = await activity.open()
-        proxy_config = {"url_map": [{"prefix": "/", "target": target}]}
-        (await bot.post(f"/applications/{client.id}/proxy-config", json=proxy_config)).ok()
-        command = {
-            "name": "launch",
-            "type": CommandType.PRIMARY_ENTRY_POINT,
-            "handler": CommandHandlerType.PLATFORM_LAUNCH_ACTIVITY,
-            "description": "Play chess",
-        }
-        (await bot.post(f"/applications/{client.id}/commands", json=command)).ok()
+    async with run_activity(open_page) as activity:
         yield activity
-        await activity.close()
-        await world.close()
-    await control.close()
-    await app.stop()
 
 
 def is_only_participant(data: dict[str, Any], user: Actor) -> bool:

@@ -153,6 +153,7 @@ async def test_response_headers_allow_embedding_in_a_frame_and_pages_are_not_cac
             "X-Frame-Options": "DENY",
             "Content-Security-Policy": "default-src 'none'",
             "Strict-Transport-Security": "max-age=1",
+            "Clear-Site-Data": '"cookies", "storage"',
             "Cache-Control": "max-age=600",
             "ETag": '"1"',
             "Last-Modified": "Tue, 01 Jan 2030 00:00:00 GMT",
@@ -167,6 +168,7 @@ async def test_response_headers_allow_embedding_in_a_frame_and_pages_are_not_cac
     removed_headers = {
         "X-Frame-Options",
         "Strict-Transport-Security",
+        "Clear-Site-Data",
         "Cache-Control",
         "ETag",
         "Last-Modified",
@@ -478,4 +480,25 @@ async def test_the_frame_relay_is_embeddable_only_by_the_web_client(activity: Pr
     assert script.headers["Content-Type"] == "text/javascript; charset=utf-8"
     assert (await activity.request("/.platform/frame.html", "POST")).status == 405
     assert (await activity.request("/.platform/frame.html", headers={"Host": f"1.{PROXY_HOST}"})).status == 404
+    assert not activity.upstream.requests
+
+
+async def test_responses_of_the_platform_on_the_host_of_an_activity_have_a_policy(activity: ProxiedActivity) -> None:
+    """An activity can open them in a frame of its own origin, where their policy replaces the policy of the activity."""
+    responses = [
+        await activity.request(path)
+        for path in ("/%2e%2e/", "/.platform/missing", "/.platform/frame.js", f"/?{'a' * 9000}")
+    ]
+    responses.append(await activity.request("/response", headers={"Host": f"1.{PROXY_HOST}"}))
+
+    assert [response.status for response in responses] == [400, 404, 200, 400, 404]
+    for response in responses:
+        assert response.headers["Content-Security-Policy"].startswith("default-src 'none'")
+    assert not activity.upstream.requests
+
+
+async def test_a_service_worker_is_not_forwarded(activity: ProxiedActivity) -> None:
+    response = await activity.request("/worker.js", headers={"Service-Worker": "script"})
+
+    assert (response.status, b"service workers" in response.body) == (403, True)
     assert not activity.upstream.requests

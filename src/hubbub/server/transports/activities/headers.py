@@ -63,6 +63,8 @@ _REMOVED_REQUEST_HEADERS: Final = (
 
 _REMOVED_RESPONSE_HEADERS: Final = _HOP_BY_HOP_HEADERS | {
     "alt-svc",
+    # Browsers delete the cookies of the whole registrable domain, which may be that of the platform.
+    "clear-site-data",
     "content-security-policy",
     "content-security-policy-report-only",
     "location",

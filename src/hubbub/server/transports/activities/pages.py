@@ -44,12 +44,15 @@ class ClientDisconnected(Exception):
 
 
 def error_page(error: ProxyError, frame_ancestors: str) -> web.Response:
-    """Return an error page without scripts or styles. `frame_ancestors` are the sources that may embed it."""
+    """Return an error page without scripts or styles. `frame_ancestors` are the sources that may embed it.
+
+    The page is sandboxed, so that the activity, which has the same host, cannot change it.
+    """
     status = error.status
     html = _PAGE_TEMPLATE.format(title=escape(ERROR_TEXTS[status][0]), text=escape(str(error)))
     headers = {
         "Cache-Control": "no-store",
-        "Content-Security-Policy": f"default-src 'none'; frame-ancestors {frame_ancestors}",
+        "Content-Security-Policy": f"default-src 'none'; sandbox; frame-ancestors {frame_ancestors}",
         "X-Content-Type-Options": "nosniff",
     }
     if status == 503:

@@ -44,7 +44,10 @@ document.body.append(frame);
 def page(web_origin: str) -> web.Response:
     """Return the relay page, which only pages at the origin `web_origin` may embed."""
     html = _PAGE_TEMPLATE.format(script=SCRIPT_PATH, host_origin=escape(web_origin), allow=FRAME_PERMISSIONS)
-    policy = f"default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; frame-src 'self'; frame-ancestors {web_origin}"
+    policy = (
+        "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; frame-src 'self'; base-uri 'none'; "
+        f"form-action 'none'; frame-ancestors {web_origin}"
+    )
     return web.Response(text=html, content_type="text/html", headers=_response_headers(policy))
 
 

@@ -41,6 +41,8 @@ FindSite = Callable[[int, Sequence[str]], Awaitable[ActivitySite | None]]
 
 RESERVED_PREFIX: Final = "/.platform"
 """Prefix of the platform's own paths, which are never forwarded to a target (spec/activities.md#5)."""
+SERVICE_WORKER_HEADER: Final = "Service-Worker"
+"""Header of the request for the script of a service worker, which pages cannot set (decisions/0174)."""
 METRICS_ROUTE: Final = "activity"
 """Route label of all activity requests in metrics."""
 
@@ -121,6 +123,8 @@ class ActivityServer:
         application_id = self._application_id(request)
         if request.method in _REJECTED_METHODS:
             raise ProxyError(405)
+        if SERVICE_WORKER_HEADER in request.headers:
+            raise ProxyError(403, "Activities cannot install service workers.")
         path, has_prefix = _lookup_path(request)
         site = await self._find_site(application_id, self._request_tickets(request, application_id))
         if site is not None and (path == RESERVED_PREFIX or path.startswith(f"{RESERVED_PREFIX}/")):

@@ -25,6 +25,9 @@ JSON: Final = "application/json"
 # spec/http.md#1.4: discord.py treats a 429 without Via as a ban at the edge.
 VIA: Final = "1.1 hubbub"
 
+ERROR_POLICY: Final = "default-src 'none'; sandbox; frame-ancestors 'none'"
+"""Content-Security-Policy of error responses that every host of the server may return."""
+
 BODILESS_STATUSES: Final = frozenset((204, 304))
 
 EXPOSED_HEADERS: Final = (
@@ -163,5 +166,15 @@ def plain_error(
         message = f"{status}: {explanation}"
     body = codec.encode({"message": message, "code": 0})
     return web.Response(
-        status=status, body=body, headers={**(headers or {}), "Content-Type": JSON, "Via": VIA, "Server": "hubbub"}
+        status=status,
+        body=body,
+        headers={
+            **(headers or {}),
+            "Content-Type": JSON,
+            # A malformed request gets this response on the host of an activity too. The page of the activity could open the
+            # response in a frame, and use a document without a policy to send requests that its own policy forbids.
+            "Content-Security-Policy": ERROR_POLICY,
+            "Via": VIA,
+            "Server": "hubbub",
+        },
     )

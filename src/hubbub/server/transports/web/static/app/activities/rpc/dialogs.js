@@ -32,7 +32,7 @@ let isDialogOpen = false;
  * @returns {Promise<T>}
  */
 function askUser(title, build, defaultAnswer) {
-  if (isDialogOpen) throw new RpcError(RpcErrorCode.RATE_LIMITED, "Another dialog is already open");
+  requireNoDialog();
   isDialogOpen = true;
   return new Promise(resolve => {
     let answer = defaultAnswer;
@@ -55,6 +55,10 @@ function askUser(title, build, defaultAnswer) {
       },
     );
   });
+}
+
+function requireNoDialog() {
+  if (isDialogOpen) throw new RpcError(RpcErrorCode.RATE_LIMITED, "Another dialog is already open");
 }
 
 const buttonRow = (...items) => h("div", { class: "modal-foot" }, items);
@@ -224,7 +228,15 @@ export async function showInviteDialog(session) {
   const json = isVoiceChannel
     ? { target_type: InviteTargetType.EMBEDDED_APPLICATION, target_application_id: application.id }
     : {};
-  const { code } = await context.api.request("POST", `/channels/${context.channelId}/invites`, { json });
+  // An activity must not create invites for which the user sees no dialog.
+  requireNoDialog();
+  isDialogOpen = true;
+  let code;
+  try {
+    ({ code } = await context.api.request("POST", `/channels/${context.channelId}/invites`, { json }));
+  } finally {
+    isDialogOpen = false;
+  }
   const url = new URL(`/invite/${code}`, context.webUrl).href;
   const friends = [...context.state.relationships.values()]
     .filter(({ type }) => type === RelationshipType.FRIEND)

@@ -153,7 +153,11 @@ export class Subscriptions {
    */
   #read(evt, args) {
     const event = typeof evt === "string" && Object.hasOwn(EVENTS, evt) ? EVENTS[evt] : null;
-    if (!event) throw new RpcError(RpcErrorCode.INVALID_EVENT, `Invalid event: ${String(evt).slice(0, 64)}`);
+    if (!event) {
+      // An object may have no conversion to a string.
+      const name = typeof evt === "string" ? evt.slice(0, 64) : typeof evt;
+      throw new RpcError(RpcErrorCode.INVALID_EVENT, `Invalid event: ${name}`);
+    }
     if (!event.subject) return { key: `${evt}:`, event };
     const { state } = this.#session.context;
     if (evt.startsWith("SPEAKING") && args?.lobby_id)
