@@ -13,6 +13,8 @@ from yarl import URL
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config_sections import LogConfig
+from hubbub.server.transports.web.page_requests import find_pages
+from hubbub.server.transports.web.server import PAGE_MODULES
 from tests.oauth import REDIRECT, Client, create_application, set_application_columns, url_parameters
 from tests.pages import PASSWORD, Browser, Page
 from tests.world import NOW_MS, Actor, World, small_config
@@ -101,6 +103,30 @@ async def test_clickjacking_is_prevented_by_headers(world: World) -> None:
         policy = page.headers["Content-Security-Policy"]
         assert "frame-ancestors 'none'" in policy
         assert page.headers["X-Frame-Options"] == "DENY"
+
+
+async def test_every_page_forbids_frames_and_scripts_of_other_origins(world: World) -> None:
+    mary = await world.user("mary")
+    browser, signed_out_browser = Browser(world), Browser(world)
+    browser.sign_in_as(mary)
+    paths = {
+        re.sub(r"\{\w+(?::(?:[^{}]|\{[^{}]*\})*)?\}", "1", page.path)
+        for module in PAGE_MODULES
+        for page, _ in find_pages(module)
+        if page.method == "GET"
+    }
+    pages = [await visitor.open(path) for path in sorted(paths) for visitor in (browser, signed_out_browser)]
+    pages = [page for page in pages if page.headers.get("Content-Type", "").startswith("text/html")]
+
+    assert len(pages) > 60
+    for page in pages:
+        policy = dict(part.split(" ", 1) for part in page.headers["Content-Security-Policy"].split("; ") if " " in part)
+        assert (policy["default-src"], policy["frame-ancestors"], policy["base-uri"]) == ("'none'", "'none'", "'none'")
+        assert policy.get("script-src", "'self'") == "'self'"
+        assert "unsafe" not in policy.get("style-src", "")
+        assert page.headers["X-Frame-Options"] == "DENY"
+        assert page.headers["Cross-Origin-Opener-Policy"] == "same-origin"
+        assert page.headers["X-Content-Type-Options"] == "nosniff"
 
 
 @pytest.mark.parametrize("planted_kind", ["nonsense", "eve's"])
