@@ -131,8 +131,8 @@ async def test_a_price_change_during_a_payment_has_no_effect(paid_world: World, 
     assert [charge.amount for charge in provider.refunds] == [100]
 
 
-@pytest.mark.parametrize("path", ["/payments", "/payments/callback", "/purchases/callback", "/webhooks/payments"])
+@pytest.mark.parametrize("path", ["/payments", "/payments/callback", "/purchases/callback", "/payments/webhook"])
 async def test_there_is_no_endpoint_for_results_of_payments(paid_world: World, path: str) -> None:
     for url in (f"{paid_world.url}{path}", f"{paid_world.url}/api/v10{path}"):
         response = await paid_world.request("POST", url, json={"key": "purchase/1", "status": "paid"})
-        assert response.status in (404, 405)
+        assert response.status == 404

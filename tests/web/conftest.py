@@ -21,6 +21,7 @@ from tests.third_party_files import HAS_CALL_FILES, MISSING_REASON
 from tests.world import NOW_MS, World, small_config
 
 if TYPE_CHECKING:
+    from tests.server.activities.upstream import Upstream
     from tests.web.app_guild import AppGuild
     from tests.web.chat import ChatPlatform
 
@@ -148,3 +149,14 @@ async def app_guild(open_page: OpenPage) -> "AsyncIterator[AppGuild]":
 
     async with open_platform(open_page, ControlledClock(NOW_MS, running=False)) as guild:
         yield guild
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def other_site() -> "AsyncIterator[Upstream]":
+    """The web server of a hostile site."""
+    from tests.server.activities.upstream import Upstream
+
+    site = Upstream()
+    await site.open()
+    yield site
+    await site.close()

@@ -137,15 +137,6 @@ async def activity(open_page: OpenPage) -> AsyncIterator[SampleActivity]:
         yield activity
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def other_site() -> AsyncIterator[Upstream]:
-    """The web server of another site."""
-    site = Upstream()
-    await site.open()
-    yield site
-    await site.close()
-
-
 @asynccontextmanager
 async def open_activity(activity: SampleActivity) -> AsyncIterator[tuple[ChannelWindow, Any]]:
     """Open the activity as Bob, without a handshake; yield his window and the frame of the activity.
@@ -166,7 +157,7 @@ async def open_activity(activity: SampleActivity) -> AsyncIterator[tuple[Channel
         await window.wait_message("still here")
 
 
-async def connect(frame: Any) -> None:
+async def complete_handshake(frame: Any) -> None:
     """Send the handshake and wait for READY."""
     await frame.evaluate("received.length = 0; sendHandshake()")
     await wait_until(frame, "received.some(([, message]) => message.evt === 'READY')")
@@ -236,7 +227,7 @@ async def test_a_page_on_the_host_of_an_activity_cannot_install_a_service_worker
 
 async def test_commands_and_events_need_the_users_authorization(activity: SampleActivity) -> None:
     async with open_activity(activity) as (window, frame):
-        await connect(frame)
+        await complete_handshake(frame)
         for command, scopes in ACTIVITY_COMMAND_SCOPES.items():
             if scopes:
                 assert await frame.evaluate("cmd => request(cmd, {})", command) == RpcErrorCode.INVALID_PERMISSIONS, (
@@ -257,7 +248,7 @@ async def test_an_activity_creates_no_invite_without_a_dialog(activity: SampleAc
     app_guild = activity.app_guild
     invites_path = f"/guilds/{app_guild.guild.id}/invites"
     async with open_activity(activity) as (window, frame):
-        await connect(frame)
+        await complete_handshake(frame)
         link = asyncio.create_task(frame.evaluate("request('OPEN_EXTERNAL_LINK', {url: 'https://example.com/'})"))
         dialog = window.page.get_by_role("dialog", name="Open external link?")
         await dialog.wait_for()
@@ -281,12 +272,12 @@ async def test_malformed_messages_have_no_effect(activity: SampleActivity) -> No
         await frame.evaluate(
             f"for (const message of ({MALFORMED_MESSAGES})()) parent.postMessage(message, location.origin)"
         )
-        await connect(frame)
+        await complete_handshake(frame)
         await frame.evaluate(
             f"for (const message of ({MALFORMED_MESSAGES})()) parent.postMessage(message, location.origin)"
         )
         # The messages used up the rate limit; a new handshake proves that the host still listens.
-        await connect(frame)
+        await complete_handshake(frame)
         assert await frame.evaluate("({}).admin") is None
         assert await window.page.evaluate("({}).admin") is None
         assert activity.app_guild.bob.token not in json.dumps(await frame.evaluate("received"), default=str)
@@ -295,7 +286,7 @@ async def test_malformed_messages_have_no_effect(activity: SampleActivity) -> No
 async def test_only_the_frame_of_the_activity_can_send_commands(activity: SampleActivity) -> None:
     close_message = [2, {"code": 4000, "message": "forged"}]
     async with open_activity(activity) as (window, frame):
-        await connect(frame)
+        await complete_handshake(frame)
         frame_id = await frame.evaluate("new URLSearchParams(location.search).get('frame_id')")
         handshake = [0, {"v": 1, "encoding": "json", "client_id": str(activity.client.id), "frame_id": frame_id}]
         command = [1, {"cmd": "GET_PLATFORM_BEHAVIORS", "nonce": "forged"}]

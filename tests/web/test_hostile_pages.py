@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from aiohttp import web
 
 from tests.oauth import create_application
@@ -50,15 +49,6 @@ FORBIDDEN_REQUESTS = {
 
 BLIND_POSTS = ("/app/token", "/logout", "/settings/account/delete", "/console", "/oauth2/authorize?client_id=CLIENT")
 """Paths of forms that a page of another origin submits without seeing the response."""
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def other_site() -> AsyncIterator[Upstream]:
-    """The web server of a hostile site."""
-    site = Upstream()
-    await site.open()
-    yield site
-    await site.close()
 
 
 @asynccontextmanager
