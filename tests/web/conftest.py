@@ -156,7 +156,5 @@ async def other_site() -> "AsyncIterator[Upstream]":
     """The web server of a hostile site."""
     from tests.server.activities.upstream import Upstream
 
-    site = Upstream()
-    await site.open()
-    yield site
-    await site.close()
+    async with Upstream() as site:
+        yield site

@@ -300,7 +300,9 @@ async def test_an_unreachable_target_responds_with_an_error_page(activity: Proxi
     response = await activity.request("/")
     assert (response.status, response.headers["Content-Type"]) == (502, "text/html; charset=utf-8")
     assert "cannot be reached" in response.body.decode()
-    assert response.headers["Content-Security-Policy"].startswith("default-src 'none'; frame-ancestors 'self' http")
+    assert response.headers["Content-Security-Policy"].startswith(
+        "default-src 'none'; sandbox; frame-ancestors 'self' http"
+    )
     with pytest.raises(aiohttp.WSServerHandshakeError) as caught:
         await activity.connect("/socket")
     assert caught.value.status == 502

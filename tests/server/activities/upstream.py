@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from typing import Any
+from typing import Any, Self
 
 import aiohttp
 from aiohttp import web
@@ -57,6 +57,13 @@ class Upstream:
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
     async def wait_until(self, condition: Any) -> None:
         """Wait until a condition holds; it is checked after every request, abort and closed WebSocket."""
