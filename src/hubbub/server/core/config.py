@@ -163,6 +163,10 @@ class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The wss:// URL of this process, where its sessions are resumed; by default derived from `public_url`.
 
     Leave it unset behind a load balancer: a session resumes at any process."""
+    copy_sessions: bool = True
+    """Whether sessions are copied to another gateway process, which continues them if this process is killed.
+
+    It has an effect only with NATS and several gateway processes (decisions/0172)."""
     drain_ms: Count = 10_000
     """The time that sessions have to reconnect elsewhere when the server shuts down."""
     disabled_functions: tuple[str, ...] = ()

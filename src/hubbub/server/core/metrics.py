@@ -63,6 +63,12 @@ class Metrics:
 
         self.gateway_connections = self._gauge("gateway_connections", "Open gateway connections")
         self.gateway_sessions = self._gauge("gateway_sessions", "Gateway sessions, connected or resumable")
+        self.gateway_copied_sessions = self._gauge(
+            "gateway_copied_sessions", "Sessions of other processes of which this process has a copy"
+        )
+        self.gateway_unprotected_sessions = self._gauge(
+            "gateway_unprotected_sessions", "Gateway sessions of which no other process has a copy"
+        )
         self.gateway_identifies = self._counter_family("gateway_identifies", "Identify requests", "result")
         self.gateway_resumes = self._counter_family("gateway_resumes", "Resume requests", "result")
         self.gateway_closes = self._counter_family("gateway_closes", "Gateway connections closed by the server", "code")

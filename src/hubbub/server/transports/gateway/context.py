@@ -4,7 +4,8 @@ Reads run in read transactions. Payloads are encoded in the transaction. `Gatewa
 commands and session hooks run.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -118,6 +119,10 @@ class GatewayContext:
         self.observer = observer
         self.trace = trace
         self.config = config
+        self.busy_hubs: dict[object, Mapping[GatewaySession, object]] = {}
+        """The sessions of each hub that has received events which it may not have sent yet, by hub."""
+        self.sessions_with_reads: dict[GatewaySession, int] = {}
+        """Number of reads after which a received event is sent to a session, by session."""
         self._guild_reader = guild_reader
         self.slices = slices
         self.db = db
@@ -135,6 +140,19 @@ class GatewayContext:
             for resource_slice in slices
             if resource_slice.name in VOICE_CHANNEL_SLICES and resource_slice.guild is not None
         ]
+
+    @contextmanager
+    def reading_event(self, session: GatewaySession) -> Iterator[None]:
+        """Record for the block that an event was received for a session, but must be read before it is sent."""
+        session.pending_task_count += 1
+        self.sessions_with_reads[session] = self.sessions_with_reads.get(session, 0) + 1
+        try:
+            yield
+        finally:
+            session.pending_task_count -= 1
+            self.sessions_with_reads[session] -= 1
+            if not self.sessions_with_reads[session]:
+                del self.sessions_with_reads[session]
 
     def start_dispatch_span(self, dispatch: Dispatch) -> Span | None:
         """Start the span of the delivery of a traced event to the sessions of this node; return None without a tracer."""

@@ -27,9 +27,10 @@ from hubbub.server.core.bus import Bus, BusError, LocalBus, NoResponderError, Re
 from hubbub.server.core.call import Actor
 from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.presences import LOCAL_NODE, Presences, SessionPresence
-from hubbub.server.transports.gateway.identification import SessionParameters
+from hubbub.server.transports.gateway.backup import SessionBackup
 from hubbub.server.transports.gateway.replay import ReplayBuffer, ReplayedEvent
 from hubbub.server.transports.gateway.session import GatewaySession, KnownChannels
+from hubbub.server.transports.gateway.session_transfer import HandoverDelayed, SessionDescription, describe
 from hubbub.server.transports.gateway.sessions import GatewaySessions
 
 log = logging.getLogger(__name__)
@@ -70,12 +71,12 @@ NODE_WAIT_SECONDS_MAX: Final = 5.0
 """Time in seconds for which a node that stops waits for another gateway node to appear, at most its drain time."""
 
 
+HAS_COPY: Final = b"copy"
+"""Data of the reply `busy` of a node that has a copy of the session, whose node may still run."""
+
+
 class HandoverError(Exception):
     """A session cannot be taken from another node."""
-
-
-class HandoverDelayed(Exception):
-    """A session cannot be taken yet; the client must reconnect and resume again."""
 
 
 class _Request(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -108,17 +109,6 @@ class _Reply(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Size of the state in bytes, of which `data` is a part."""
 
 
-class SessionDescription(msgspec.Struct, kw_only=True):
-    """The part of a session that does not change, and its guilds."""
-
-    actor: Actor
-    parameters: SessionParameters
-    version: int
-    device: str
-    application_name: str
-    guild_ids: list[int]
-
-
 class SessionState(msgspec.Struct, kw_only=True):
     """The part of a session that changes with every event."""
 
@@ -131,6 +121,8 @@ class SessionState(msgspec.Struct, kw_only=True):
     received_numbers: dict[int, int]
     """Number of the last message that the holder handled, by publisher."""
     presence: SessionPresence | None
+    resumable_seq_max: int | None = None
+    """The last sequence number that is known from a lost node; None if the client has resumed since then."""
 
 
 class _GivenState(NamedTuple):
@@ -150,8 +142,11 @@ _decode_reply = msgspec.msgpack.Decoder(_Reply).decode
 class SessionHandover:
     """Takes sessions from other nodes and gives sessions to them."""
 
-    def __init__(self, sessions: GatewaySessions, bus: Bus[Dispatch], presences: Presences) -> None:
+    def __init__(
+        self, sessions: GatewaySessions, bus: Bus[Dispatch], presences: Presences, backup: SessionBackup
+    ) -> None:
         self._sessions = sessions
+        self._backup = backup
         self._bus = bus
         self._presences = presences
         self._adoptions: dict[str, asyncio.Task[GatewaySession | None]] = {}
@@ -236,6 +231,9 @@ class SessionHandover:
             holder, reply = await self._find_holder(user_id, session_id, holder)
             try:
                 if reply.status == "unknown":
+                    session = await self._backup.find(session_id)
+                    if session is not None:
+                        return session if session.user_id == user_id else None
                     if self._now() >= self._reported_at:
                         return None
                     holder = ""
@@ -259,7 +257,15 @@ class SessionHandover:
                 log.warning("A session could not be taken from another node", extra={"error": str(error)})
                 return None
             await asyncio.sleep(RETRY_SECONDS)
+            if holder and not self._is_known_holder(user_id, session_id, holder):
+                # The holder did not respond, and another node continues the session.
+                holder = ""
         return None
+
+    def _is_known_holder(self, user_id: int, session_id: str, node: str) -> bool:
+        """Return whether a node holds a session according to its presence, or there is none."""
+        presence = self._presences.find_session(user_id, session_id)
+        return presence is None or presence.node == node
 
     async def _find_holder(self, user_id: int, session_id: str, holder: str) -> tuple[str, _Reply]:
         """Return a node that knows a session and its description of the session; `holder` is the most likely node, or empty.
@@ -280,6 +286,9 @@ class SessionHandover:
             for node, reply in zip(nodes, replies, strict=True):
                 if reply.status == status and reply.data != self._node.encode():
                     return node, reply
+        for node, reply in zip(nodes, replies, strict=True):
+            if reply.status == "busy" and reply.data == HAS_COPY:
+                return node, reply
         return holder, _Reply(status="unknown")
 
     async def _take_from(
@@ -328,6 +337,7 @@ class SessionHandover:
             raise
         settings = self._sessions.settings
         session.replay = ReplayBuffer(settings.replay_events_max, settings.replay_bytes_max, state.seq)
+        session.resumable_seq_max = state.resumable_seq_max
         self._discard_given_state(session_id)
         self._sessions.continue_session(
             session,
@@ -436,10 +446,15 @@ class SessionHandover:
             if not task.done():
                 return _encode(_Reply(status="busy"))
         session = self._sessions.find(request.session_id)
+        if session is None and request.action == "describe":
+            try:
+                session = await self._backup.find(request.session_id)
+            except HandoverDelayed:
+                return _encode(_Reply(status="busy", data=HAS_COPY))
         if session is None:
             return _encode(self._refer(request))
         if request.action == "describe":
-            return _encode(_Reply(status="ok", data=_describe(session)))
+            return _encode(_Reply(status="ok", data=describe(session)))
         return _encode(await self._give(session, request))
 
     def _refer(self, request: _Request) -> _Reply:
@@ -479,7 +494,7 @@ class SessionHandover:
             # Another node may have taken the session meanwhile.
             return self._refer(request) if session.has_ended else _Reply(status="busy")
         if sorted(session.subscriptions) != request.guild_ids:
-            return _Reply(status="changed", data=_describe(session))
+            return _Reply(status="changed", data=describe(session))
         seq = session.acknowledged_seq if request.seq is None else request.seq
         # A sequence number that the client cannot have, or whose events were discarded, is rejected by the resume.
         seq = min(max(seq, session.replay.discarded_seq), session.replay.last_seq)
@@ -492,6 +507,7 @@ class SessionHandover:
             },
             received_numbers=received_numbers,
             presence=self._presences.find_session(session.user_id, session.id),
+            resumable_seq_max=session.resumable_seq_max,
         )
         data = zlib.compress(codec.encode(state), 1)
         self._keep_given_state(session.id, _GivenState(request.node, request.attempt, data))
@@ -546,16 +562,3 @@ class SessionHandover:
 
 def _subject(node: str) -> str:
     return f"gateway.{node}"
-
-
-def _describe(session: GatewaySession) -> bytes:
-    return codec.encode(
-        SessionDescription(
-            actor=session.actor,
-            parameters=session.parameters,
-            version=session.version,
-            device=session.device,
-            application_name=session.application_name,
-            guild_ids=sorted(session.subscriptions),
-        )
-    )

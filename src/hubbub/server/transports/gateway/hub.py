@@ -100,6 +100,7 @@ class GuildHub:
         subscription.is_on_bus = True
         if self._load_task is None:
             self._load_task = asyncio.get_running_loop().create_task(self._load_arrivals())
+            self._update_busy()
         return subscription.opened
 
     async def _load_arrivals(self) -> None:
@@ -121,6 +122,7 @@ class GuildHub:
                 self._start_queue_task()
         finally:
             self._load_task = None
+            self._update_busy()
 
     def leave(self, subscription: GuildSubscription) -> None:
         """Remove a session that ended or whose user left the guild."""
@@ -151,6 +153,14 @@ class GuildHub:
         """Cancel the hub's tasks."""
         for task in self.running_tasks():
             task.cancel()
+        self._context.busy_hubs.pop(self, None)
+
+    def _update_busy(self) -> None:
+        """Record whether received events may not be sent to the sessions of the hub yet."""
+        if self._load_task is None and self._queue_task is None:
+            self._context.busy_hubs.pop(self, None)
+        else:
+            self._context.busy_hubs[self] = self.subscriptions
 
     def prune(self, now: float) -> None:
         """Discard expired state of admissions and changed channels; `now` is in seconds of the event loop's clock."""
@@ -230,6 +240,7 @@ class GuildHub:
     def _start_queue_task(self) -> None:
         if self._queue_task is None and self._queue:
             self._queue_task = asyncio.get_running_loop().create_task(self._process_queue())
+            self._update_busy()
 
     async def _process_queue(self) -> None:
         try:
@@ -245,6 +256,7 @@ class GuildHub:
                     self._invalidate_all(queued if isinstance(queued, GuildSubscription) else None)
         finally:
             self._queue_task = None
+            self._update_busy()
 
     def _invalidate_all(self, opening_subscription: GuildSubscription | None = None) -> None:
         """Invalidate all sessions after a failure: a new session is better than lost events (decisions/0004)."""
@@ -408,8 +420,9 @@ class GuildHub:
             without_content = self._narrow(without_content, dispatch, audience, only)
             if audience.intent_exempt_user_id is not None:
                 exempt_member = self._members.get(audience.intent_exempt_user_id)
-                recipients = {*with_content, *without_content}
-                with_content += self._intent_exempt_sessions(exempt_member, dispatch, only, recipients)
+                if exempt_member is not None:
+                    recipients = {*with_content, *without_content}
+                    with_content += exempt_member.intent_exempt_sessions(dispatch, only, recipients)
         if not with_content and not without_content:
             return
         packet = self._create_packet(dispatch.event, dispatch.body)
@@ -490,24 +503,6 @@ class GuildHub:
                     continue
             matching_sessions.append(session)
         return matching_sessions
-
-    def _intent_exempt_sessions(
-        self,
-        member: TrackedMember | None,
-        dispatch: Dispatch,
-        only: GuildSubscription | None,
-        recipients: set[GatewaySession],
-    ) -> list[GatewaySession]:
-        """Return the sessions of a member who needs no intent, without those that are already recipients."""
-        if member is None or member.state is None:
-            return []
-        return [
-            subscription.session
-            for subscription in member.subscriptions
-            if subscription.session not in recipients
-            and (only is None or subscription is only)
-            and subscription.needs_event(dispatch)
-        ]
 
     # Channel visibility (spec/gateway.md#9)
 

@@ -2,9 +2,10 @@
 
 from typing import NamedTuple
 
+from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.gateway_queries import MemberState
 from hubbub.server.core.store import Snapshot
-from hubbub.server.transports.gateway.session import GuildSubscription
+from hubbub.server.transports.gateway.session import GatewaySession, GuildSubscription
 
 
 class TrackedMember:
@@ -17,6 +18,23 @@ class TrackedMember:
         """The member as of the last read; None if the user left the guild."""
         self.snapshot = snapshot
         self.subscriptions: list[GuildSubscription] = []
+
+    def intent_exempt_sessions(
+        self, dispatch: Dispatch, only: GuildSubscription | None, recipients: set[GatewaySession]
+    ) -> list[GatewaySession]:
+        """Return the sessions of a member who needs no intent, without those that are already recipients.
+
+        `only` limits them to one session that is still processing its backlog.
+        """
+        if self.state is None:
+            return []
+        return [
+            subscription.session
+            for subscription in self.subscriptions
+            if subscription.session not in recipients
+            and (only is None or subscription is only)
+            and subscription.needs_event(dispatch)
+        ]
 
 
 class ChangedChannel(NamedTuple):

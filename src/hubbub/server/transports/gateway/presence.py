@@ -91,6 +91,8 @@ class _NodeMessage(msgspec.Struct, kw_only=True, omit_defaults=True):
     """User of the session that ended; used by `NODE_SESSION_ENDED`."""
     session_id: str = ""
     """Session that ended; used by `NODE_SESSION_ENDED`."""
+    move_count: int | None = None
+    """Number of times that the ended session had moved, so that a later move to another node is not undone; or None."""
     is_gateway: bool = msgspec.field(default=False, name="gateway")
     """Whether the node accepts sessions, also those of other nodes."""
     has_publication_log: bool = msgspec.field(default=False, name="logged")
@@ -109,6 +111,7 @@ class PresenceFeed:
         read_audience: Callable[..., Awaitable[PresenceAudience]] | None = None,
         deliver_local: Callable[[Dispatch], None] = lambda _: None,
         on_lost_sessions: Callable[[list[SessionPresence]], None] = lambda _: None,
+        on_moved_session: Callable[[str, str], None] = lambda _, __: None,
         publication_log: PublicationLog | None = None,
     ) -> None:
         """Create a feed; `publication_log` has the ID of this node. Without it, the feed creates an ID."""
@@ -121,6 +124,8 @@ class PresenceFeed:
         """Function that delivers an event to this node's sessions only."""
         self._on_lost_sessions = on_lost_sessions
         """Function called with the sessions of a node that stopped responding."""
+        self._on_moved_session = on_moved_session
+        """Function called with the ID of a session of this node that another node continues, and with that node."""
         self._publication_log = publication_log
         self._logged_nodes: set[str] = set()
         """Nodes that record their unpublished events."""
@@ -135,6 +140,8 @@ class PresenceFeed:
         self._changes: deque[_PendingUpdate] = deque()
         self._merge_at = MERGE_THRESHOLD
         """Number of pending changes above which they are merged next."""
+        self.on_lost_node: Callable[[str], None] = lambda _: None
+        """Function called with a node that stopped responding, before its presences are removed."""
         self.publish_task: asyncio.Task[None] | None = None
         self._subscriptions: list[Subscription] = []
         self._last_keepalive_at = 0.0
@@ -227,8 +234,10 @@ class PresenceFeed:
 
     def drop(self, user_id: int, session_id: str) -> None:
         """Remove the presence of a session that ended."""
+        presence = self._presences.find_session(user_id, session_id)
         changed_views = self._presences.remove(user_id, session_id)
-        self._send(NODE_SESSION_ENDED, user_id=user_id, session_id=session_id)
+        move_count = None if presence is None else presence.move_count
+        self._send(NODE_SESSION_ENDED, user_id=user_id, session_id=session_id, move_count=move_count)
         self._send_own_sessions(user_id)
         self._queue_update(user_id, changed_views, to_all_nodes=True)
 
@@ -258,6 +267,7 @@ class PresenceFeed:
         are_events_lost = False
         for node in lost_nodes:
             log.warning("A node stopped responding; ending its sessions", extra={"node": node})
+            self.on_lost_node(node)
             self._on_lost_sessions(self._presences.sessions(node))
             if self._publication_log is not None and node in self._logged_nodes:
                 task = asyncio.get_running_loop().create_task(self._check_lost_node(node, self._publication_log))
@@ -324,16 +334,25 @@ class PresenceFeed:
             for session_presence in message.session_presences:
                 if self._is_outdated(session_presence):
                     continue
+                self._end_moved(session_presence, message.node)
                 self._presences.update(msgspec.structs.replace(session_presence, node=message.node))
                 self._send_own_sessions(session_presence.user_id)
         elif dispatch.event == NODE_SESSION_ENDED:
-            self._presences.remove(message.user_id, message.session_id)
-            self._send_own_sessions(message.user_id)
+            presence = self._presences.find_session(message.user_id, message.session_id)
+            if presence is not None and (message.move_count is None or presence.move_count <= message.move_count):
+                self._presences.remove(message.user_id, message.session_id)
+                self._send_own_sessions(message.user_id)
 
     def _is_outdated(self, reported_presence: SessionPresence) -> bool:
         """Return whether a session has moved to another node since its presence was reported."""
         presence = self._presences.find_session(reported_presence.user_id, reported_presence.session_id)
         return presence is not None and presence.move_count > reported_presence.move_count
+
+    def _end_moved(self, reported_presence: SessionPresence, node: str) -> None:
+        """End a session of this node that another node has taken meanwhile, because this node did not respond."""
+        presence = self._presences.find_session(reported_presence.user_id, reported_presence.session_id)
+        if presence is not None and presence.node == LOCAL_NODE and reported_presence.move_count > presence.move_count:
+            self._on_moved_session(reported_presence.session_id, node)
 
     def _replace(self, node: str, reported_presences: list[SessionPresence]) -> None:
         """Replace the known sessions of a node with its full report, and publish the difference."""
@@ -346,6 +365,7 @@ class PresenceFeed:
             # An unchanged presence is not stored again: that would make it the user's most recent one.
             session_presence = msgspec.structs.replace(session_presence, node=node)
             if previous_presence != session_presence and not self._is_outdated(session_presence):
+                self._end_moved(session_presence, node)
                 views_by_user[session_presence.user_id] = views_by_user.get(
                     session_presence.user_id, frozenset()
                 ) | self._presences.update(session_presence)

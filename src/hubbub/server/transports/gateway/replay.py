@@ -54,6 +54,13 @@ class ReplayBuffer:
             for packet in packets
         ]
 
+    def copy(self, target: "ReplayBuffer | None" = None) -> "ReplayBuffer":
+        """Return a buffer with the same packets, which is `target` if it is given; the original must not be used afterwards."""
+        target = ReplayBuffer(0, 0) if target is None else target
+        target._events_max, target._bytes_max = self._events_max, self._bytes_max
+        target._packets, target.held_bytes, target.last_seq = self._packets, self.held_bytes, self.last_seq
+        return target
+
     def append(self, packet: Packet) -> int:
         """Store a packet and return its sequence number."""
         packets = self._packets

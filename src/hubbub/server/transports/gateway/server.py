@@ -35,14 +35,17 @@ from hubbub.server.core.trace import Trace
 from hubbub.server.core.traffic import PERSON_HEADER
 from hubbub.server.transports import sockets
 from hubbub.server.transports.gateway import etf, identification
+from hubbub.server.transports.gateway.backup import SessionBackup
 from hubbub.server.transports.gateway.commands import Commands
 from hubbub.server.transports.gateway.compression import Compression, Encoding, has_zstd
 from hubbub.server.transports.gateway.connection import UNRECORDED_OPCODES
 from hubbub.server.transports.gateway.context import GatewayContext
-from hubbub.server.transports.gateway.handover import HandoverDelayed, SessionHandover
+from hubbub.server.transports.gateway.handover import SessionHandover
 from hubbub.server.transports.gateway.limits import SessionStarts
 from hubbub.server.transports.gateway.presence import device_of
+from hubbub.server.transports.gateway.replication import SessionReplication
 from hubbub.server.transports.gateway.session import GatewayConnection
+from hubbub.server.transports.gateway.session_transfer import HandoverDelayed
 from hubbub.server.transports.gateway.sessions import GatewaySessions
 from hubbub.server.transports.rate_window import RateWindow
 from hubbub.server.transports.sockets import CloseConnection
@@ -114,7 +117,9 @@ class Gateway:
             observer=observer,
         )
         self.sessions = GatewaySessions(self._context, bus, metrics, presences, publication_log)
-        self._handover = SessionHandover(self.sessions, bus, presences)
+        self._backup = SessionBackup(self.sessions, bus, presences, metrics)
+        self._replication = SessionReplication(self.sessions, bus, self._context, metrics)
+        self._handover = SessionHandover(self.sessions, bus, presences, self._backup)
         self.session_starts = SessionStarts(config, clock, self._rate_limits)
         self._commands = Commands(self._context, self.sessions, metrics, self._rate_limits)
         self._connections: set[GatewayConnection] = set()
@@ -127,6 +132,8 @@ class Gateway:
         """Subscribe to the bus and start the periodic cleanup. Must be called before the first connection."""
         self.sessions.start()
         self._handover.start()
+        self._backup.start()
+        self._replication.start()
         self._sweep_task = asyncio.get_running_loop().create_task(self._sweep())
 
     async def drain(self) -> None:
@@ -164,6 +171,8 @@ class Gateway:
             self._sweep_task.cancel()
             self._sweep_task = None
         await self._close_all()
+        await self._replication.close()
+        self._backup.close()
         self._handover.close()
         await self.sessions.close()
 

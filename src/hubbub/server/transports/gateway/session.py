@@ -7,7 +7,7 @@ sessions.
 import asyncio
 import secrets
 from collections.abc import Mapping
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -53,6 +53,19 @@ class KnownChannels(msgspec.Struct, array_like=True):
 
     visible_channels: frozenset[int]
     moderated_channels: frozenset[int]
+
+
+class SessionReplica(Protocol):
+    """The copy of a session on a backup node (decisions/0172)."""
+
+    def mark_changed(self) -> None:
+        """Record that the guilds of the session, or the channels that its client knows, changed."""
+
+    def attach(self, connection: GatewayConnection) -> None:
+        """Delay the writes to a connection of the session until the backup node has confirmed the events."""
+
+    def end(self) -> None:
+        """Discard the copy, because the session ended on this node."""
 
 
 class ChannelChanges(NamedTuple):
@@ -104,6 +117,8 @@ class GatewaySession:
         "always_obfuscates",
         "presence_limit",
         "replay",
+        "replica",
+        "resumable_seq_max",
         "resuming_connection",
         "subscriptions",
         "sees_content",
@@ -166,6 +181,12 @@ class GatewaySession:
         self.expiry_timer: Timer | None = None
         """Ends the session when it can no longer be resumed; None while a client is connected."""
         self.has_ended = False
+        self.replica: SessionReplica | None = None
+        """The copy of the session on a backup node; None if there is none."""
+        self.resumable_seq_max: int | None = None
+        """The last sequence number that the lost node of the session copied to this node; None once the client has resumed.
+
+        A client with a later number has received events that this node does not know."""
         self.pending_task_count = 0
         """Number of running commands and reads that may still send events to the session."""
         self.previous_node_numbers: Mapping[int, int] | None = None
@@ -285,6 +306,8 @@ class GuildSubscription:
         if standing.visible == visible and standing.moderated == moderated:
             return None
         self.visible_channels, self.moderated_channels = standing.visible, standing.moderated
+        if self.session.replica is not None:
+            self.session.replica.mark_changed()
         return ChannelChanges(standing.visible - visible, visible - standing.visible, standing.moderated - moderated)
 
     def needs_event(self, dispatch: Dispatch) -> bool:

@@ -6,6 +6,7 @@ from typing import Final
 
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Actor
+from hubbub.server.core.presences import SessionPresence
 from hubbub.server.core.store import Tx
 from hubbub.server.transports.gateway.context import GatewayContext
 from hubbub.server.transports.gateway.session import GatewaySession
@@ -69,6 +70,15 @@ class SessionHooks:
             await self.run_ended(
                 [(Actor(user_id=UserId(user_id), kind="user"), session_id) for user_id, session_id in orphan_ids]
             )
+
+    async def run_lost(self, lost_presences: list[SessionPresence]) -> None:
+        """Run the slices' `session_ended` hooks for the sessions of a node that stopped responding.
+
+        All actors have the kind "user" here, which is correct for cleanup: bots need no other cleanup than users.
+        """
+        await self.run_ended(
+            [(Actor(user_id=UserId(presence.user_id), kind="user"), presence.session_id) for presence in lost_presences]
+        )
 
     async def run_ended(self, ended_sessions: list[tuple[Actor, str]]) -> None:
         """Run the slices' `session_ended` hooks for pairs of an actor and a session ID."""

@@ -2,14 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Collection, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.protocol import codec
 from hubbub.protocol.activity_limits import PRESENCE_UPDATE_WINDOW_SECONDS, PRESENCE_UPDATES_MAX
 from hubbub.protocol.enums import CloseCode, GatewayOpcode
-from hubbub.protocol.ids import GuildId, UserId
+from hubbub.protocol.ids import GuildId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.resources.gateway import RESUMED, Identify, Resumed
 from hubbub.protocol.resources.guilds import GUILD_CREATE
@@ -20,6 +20,7 @@ from hubbub.server.core.event_dispatch import BROADCAST_SUBJECT, Dispatch, UserA
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.presences import Presences, SessionPresence
 from hubbub.server.core.publication_log import PublicationLog
+from hubbub.server.transports.gateway.background_tasks import BackgroundTasks
 from hubbub.server.transports.gateway.compression import BlockCompressor
 from hubbub.server.transports.gateway.context import GatewayContext
 from hubbub.server.transports.gateway.hub import LATE_EVENT_SECONDS, GuildHub
@@ -75,12 +76,15 @@ class GatewaySessions:
         self._hubs: dict[int, _SubscribedHub] = {}
         self._user_sessions: dict[int, UserSessions] = {}
         self._compressor = BlockCompressor()
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks = BackgroundTasks()
+        self._spawn = self._tasks.spawn
         self._gap_subscription: Subscription | None = None
         self._broadcast_subscription: Subscription | None = None
         self._resume_window_ms = context.config.gateway.replay_ms
         self._hooks = SessionHooks(context)
         self._orphans_checked_at = 0.0
+        self.on_local_event: Callable[[Dispatch], None] | None = None
+        """Function called with each event that is delivered to the sessions of this node only; None for none."""
         self.gap_count = 0
         """Number of times that the bus may have lost events."""
         self.presence_feed = PresenceFeed(
@@ -89,7 +93,8 @@ class GatewaySessions:
             presences,
             read_audience=context.presence_audience,
             deliver_local=self._deliver_local,
-            on_lost_sessions=self._on_lost_sessions,
+            on_lost_sessions=lambda lost_presences: self._spawn(self._hooks.run_lost(lost_presences)),
+            on_moved_session=self.end_moved,
             publication_log=publication_log,
         )
         metrics.watch(metrics.gateway_sessions, lambda: len(self._sessions))
@@ -112,13 +117,12 @@ class GatewaySessions:
         for subscription in (self._gap_subscription, self._broadcast_subscription):
             if subscription is not None:
                 subscription.cancel()
-        for task in list(self._tasks):
-            task.cancel()
+        self._tasks.cancel()
 
     async def settle(self) -> None:
         """Wait until all events received so far are sent: guilds re-read, presences published, sessions admitted."""
         while running_tasks := {
-            *self._tasks,
+            *self._tasks.running,
             *(task for hub, _ in self._hubs.values() for task in hub.running_tasks()),
             *filter(None, [self.presence_feed.publish_task]),
         }:
@@ -134,6 +138,13 @@ class GatewaySessions:
     def create_packet(self, event: str, body: bytes) -> Packet:
         """Return an encoded event that can be sent to any number of sessions."""
         return Packet(event, body, self._compressor, self._loop.time(), self._record_delivered)
+
+    def restore_packet(self, event: ReplayedEvent) -> Packet:
+        """Return the packet of an event that another node sent."""
+        created_at = self._loop.time() - event.age_seconds
+        packet = Packet(event.event, bytes(event.body), self._compressor, created_at, self._record_delivered)
+        packet.has_numeric_permissions = event.has_numeric_permissions
+        return packet
 
     def member_count(self, guild_id: int) -> int:
         """Return a guild's member count as of its last read, or 0 if no session of this node is in the guild."""
@@ -254,6 +265,8 @@ class GatewaySessions:
             subscribed_hub = self._hubs[guild_id] = _SubscribedHub(hub, bus_subscription)
         subscription = session.subscriptions[guild_id] = GuildSubscription(session, is_joining=is_joining)
         subscribed_hub.hub.expect(subscription)
+        if session.replica is not None:
+            session.replica.mark_changed()
         return subscribed_hub.hub, subscription
 
     def join_user_sessions(self, session: GatewaySession) -> UserSessions:
@@ -299,11 +312,8 @@ class GatewaySessions:
     async def _send_guild_name(self, session: GatewaySession, guild_id: int) -> None:
         """Send an OAuth2 session the ID and name of a guild that its user joined, and nothing else (spec/sdk.md#5.4)."""
         if session.intents & Intents.GUILDS:
-            session.pending_task_count += 1
-            try:
+            with self._context.reading_event(session):
                 name = await self._context.guild_name(guild_id)
-            finally:
-                session.pending_task_count -= 1
             if name is not None and not session.has_ended:
                 body = codec.encode({"id": GuildId(guild_id), "name": name})
                 session.send(self.create_packet(GUILD_CREATE.name, body))
@@ -313,6 +323,8 @@ class GatewaySessions:
         subscription = session.subscriptions.pop(guild_id, None)
         if subscription is not None and guild_id in self._hubs:
             self._hubs[guild_id].hub.leave(subscription)
+        if subscription is not None and session.replica is not None:
+            session.replica.mark_changed()
 
     def _remove_empty_hub(self, hub: GuildHub) -> None:
         """Remove a hub without sessions."""
@@ -324,6 +336,8 @@ class GatewaySessions:
 
     def _deliver_local(self, dispatch: Dispatch) -> None:
         """Deliver an event to this node's sessions only."""
+        if self.on_local_event is not None:
+            self.on_local_event(dispatch)
         audience = dispatch.audience
         if isinstance(audience, UserAudience):
             self._deliver_broadcast(dispatch)
@@ -378,20 +392,23 @@ class GatewaySessions:
     # Resuming sessions
 
     async def resume(self, connection: GatewayConnection, session: GatewaySession, seq: int) -> bool:
-        """Replay the events after `seq` on a new connection; return False if the replay buffer no longer has them.
+        """Replay the events after `seq` on a new connection; return False if the replay buffer does not have them.
 
         In that case the session is invalidated. Raise `CloseConnection` if `seq` is invalid.
         """
-        if not 0 <= seq <= session.replay.last_seq:
+        is_known = session.resumable_seq_max is None or seq <= session.resumable_seq_max
+        if is_known and not 0 <= seq <= session.replay.last_seq:
             raise CloseConnection(CloseCode.INVALID_SEQ, "Invalid seq")
         self.disconnect(session)
-        session.resuming_connection = connection
+        session.resuming_connection, session.resumable_seq_max = connection, None
         connection.session = session
+        if session.replica is not None:
+            session.replica.attach(connection)
         if session.expiry_timer is not None:
             session.expiry_timer.cancel()
             session.expiry_timer = None
         # Live events are appended to the buffer meanwhile, so the loop replays them as well.
-        while packets := session.replay.since(seq, REPLAY_BATCH_SIZE):
+        while packets := session.replay.since(seq, REPLAY_BATCH_SIZE) if is_known else None:
             for packet in packets:
                 seq += 1
                 connection.send_dispatch(packet, seq)
@@ -441,10 +458,7 @@ class GatewaySessions:
         Buffered events that the other node has handled are dropped.
         """
         for event in events:
-            created_at = self._loop.time() - event.age_seconds
-            packet = Packet(event.event, bytes(event.body), self._compressor, created_at, self._record_delivered)
-            packet.has_numeric_permissions = event.has_numeric_permissions
-            session.replay.append(packet)
+            session.replay.append(self.restore_packet(event))
         session.acknowledged_seq, session.previous_node_numbers = acknowledged_seq, received_numbers
         self._sessions[session.id] = session
         self._start_expiry(session)
@@ -526,6 +540,8 @@ class GatewaySessions:
             return
         session.has_ended = True
         session.connection = session.resuming_connection = None
+        if session.replica is not None:
+            session.replica.end()
         if session.expiry_timer is not None:
             session.expiry_timer.cancel()
             session.expiry_timer = None
@@ -546,15 +562,11 @@ class GatewaySessions:
         """Run the slices' `session_ended` hooks for sessions of this node."""
         await self._hooks.run_ended([(session.actor, session.id) for session in sessions])
 
-    def _on_lost_sessions(self, lost_presences: list[SessionPresence]) -> None:
-        """Clean up after the sessions of a node that stopped responding.
-
-        All actors have the kind "user" here, which is correct for cleanup: bots need no other cleanup than users.
-        """
-        lost_sessions = [
-            (Actor(user_id=UserId(presence.user_id), kind="user"), presence.session_id) for presence in lost_presences
-        ]
-        self._spawn(self._hooks.run_ended(lost_sessions))
+    def end_moved(self, session_id: str, node: str) -> None:
+        """End a session that another node continues, because this node did not respond."""
+        if (session := self._sessions.get(session_id)) is not None:
+            log.warning("Another node continues a session of this node", extra={"node": node})
+            self.give(session, node)
 
     async def end_orphans(self) -> None:
         """Clean up after stored sessions that no node has, for example because all nodes were killed at the same time.
@@ -586,13 +598,3 @@ class GatewaySessions:
             # By now every other live node has reported its sessions.
             self._orphans_checked_at = now
             self._spawn(self.end_orphans())
-
-    def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        task = self._loop.create_task(coroutine)
-        self._tasks.add(task)
-        task.add_done_callback(self._on_task_done)
-
-    def _on_task_done(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("A gateway background task failed", exc_info=error)
