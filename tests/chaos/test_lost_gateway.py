@@ -6,12 +6,16 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import aiohttp
+import discord
 import pytest
+import yarl
 
 from hubbub.protocol.enums import GatewayOpcode
 from tests.chaos.cluster import Node, open_session, running_cluster
 from tests.chaos.test_handover import Cluster, Sender, paused
 from tests.chaos.test_lost_nodes import LocalNode, running_local_node
+from tests.clients.discord_py_bot import Bot, run_bot
+from tests.deploy.test_rolling_restart import create_bot
 from tests.journeys.processes import (
     ApiUser,
     GatewaySession,
@@ -67,22 +71,37 @@ async def resume_at(session: GatewaySession, server: Server) -> None:
             await session.wait_until(lambda: session.close_code is not None or is_answered())
 
 
-async def test_sessions_of_a_killed_process_continue_on_other_processes(cluster: Cluster) -> None:
+async def test_sessions_of_a_killed_process_continue_on_other_processes(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first, second, third = cluster.gateways
     sessions = [await open_session(user, first) for user in (cluster.alice, cluster.bob, cluster.alice)]
     staying_session = await open_session(cluster.bob, second)
-    sender = Sender(cluster.alice, cluster.channel_id)
-    await wait_copied(cluster.alice, first)
-    await sessions[0].wait_message(f"message {len(sender.contents) + 20}")
-    first.kill()
-    targets = (second, third, second)
-    await asyncio.gather(*(resume_at(session, target) for session, target in zip(sessions, targets, strict=True)))
-    await sessions[0].wait_message(f"message {len(sender.contents) + 20}")
-    await sender.stop(*sessions, staying_session)
+    monkeypatch.setattr(discord.http.Route, "BASE", f"{cluster.api.url}/api/v10")
+    monkeypatch.setattr(discord.gateway.DiscordWebSocket, "DEFAULT_GATEWAY", yarl.URL(first.gateway))
+    token = await create_bot(cluster.alice, cluster.guild_id)
+    async with run_bot(Bot(intents=discord.Intents(guilds=True, guild_messages=True)), token) as bot:
+        # A load balancer would choose another process.
+        bot.ws.gateway = yarl.URL(third.gateway)
+        sender = Sender(cluster.alice, cluster.channel_id)
+        await wait_copied(cluster.alice, first)
+        await sessions[0].wait_message(f"message {len(sender.contents) + 20}")
+        first.kill()
+        targets = (second, third, second)
+        await asyncio.gather(*(resume_at(session, target) for session, target in zip(sessions, targets, strict=True)))
+        await bot.wait_event("resumed")
+        await sessions[0].wait_message(f"message {len(sender.contents) + 20}")
+        await sender.stop(*sessions, staying_session)
+        for frame in sessions[0].dispatches:
+            if frame["t"] == "MESSAGE_CREATE":
+                assert (await bot.wait_event("message")).id == int(frame["d"]["id"])
+        assert {"message", "ready", "guild_available"}.isdisjoint(record[0] for record in bot.inbox.events)
     for session in (*sessions, staying_session):
         # No user went offline.
-        assert "offline" not in [
-            frame["d"]["status"] for frame in session.dispatches if frame["t"] == "PRESENCE_UPDATE"
+        assert (cluster.alice.id, "offline") not in [
+            (frame["d"]["user"]["id"], frame["d"]["status"])
+            for frame in session.dispatches
+            if frame["t"] == "PRESENCE_UPDATE"
         ]
         await session.close()
 

@@ -160,13 +160,9 @@ class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
     commands_max: Annotated[int, Meta(ge=1)] = gateway.CLIENT_FRAMES_MAX
     """The maximum number of frames that a connection may send per sixty seconds."""
     resume_url: str | None = None
-    """The wss:// URL of this process, where its sessions are resumed; by default derived from `public_url`.
-
-    Leave it unset behind a load balancer: a session resumes at any process."""
+    """The wss:// URL of this process for resumes; by default derived from `public_url`, as a load balancer needs it."""
     copy_sessions: bool = True
-    """Whether sessions are copied to another gateway process, which continues them if this process is killed.
-
-    It has an effect only with NATS and several gateway processes (decisions/0172)."""
+    """Whether another gateway process has a copy of each session, and continues it if this process is killed."""
     drain_ms: Count = 10_000
     """The time that sessions have to reconnect elsewhere when the server shuts down."""
     disabled_functions: tuple[str, ...] = ()

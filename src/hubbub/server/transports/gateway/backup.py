@@ -129,20 +129,18 @@ class _NodeCopies:
                 self._subscriptions[subject] = self._subscribe(subject, partial(self._buffer, subject))
 
     def set_guilds(self, replica: _StoredReplica, guild_ids: list[int]) -> None:
-        """Set the guilds of a session, and no longer buffer the events of its other guilds."""
+        """Set the guilds of a session, and no longer buffer the events of the guilds that it left."""
+        # Guilds that were prepared and are not in a batch yet stay.
+        left_ids = set(replica.guild_ids) - set(guild_ids)
+        self._remove_subjects(replica.id, {f"guild.{guild_id}" for guild_id in left_ids})
         replica.guild_ids = guild_ids
-        replica.known_channels = {
-            guild_id: known for guild_id, known in replica.known_channels.items() if guild_id in guild_ids
-        }
-        needed_subjects = {f"guild.{guild_id}" for guild_id in guild_ids}
-        subjects = self._interests.get(replica.id, set())
-        self._remove_subjects(
-            replica.id, {subject for subject in subjects - needed_subjects if subject.startswith("guild.")}
-        )
+        for guild_id in left_ids:
+            replica.known_channels.pop(guild_id, None)
 
     def _remove_subjects(self, replica_id: int, subjects: set[str]) -> None:
-        self._interests[replica_id] = self._interests.get(replica_id, set()) - subjects
-        for subject in subjects:
+        known_subjects = self._interests.get(replica_id, set())
+        for subject in subjects & known_subjects:
+            known_subjects.discard(subject)
             self._subject_counts[subject] -= 1
             if not self._subject_counts[subject]:
                 del self._subject_counts[subject]

@@ -228,6 +228,7 @@ class SessionHandover:
         while move_count < ATTEMPTS_MAX:
             if self._is_draining or self._now() >= ends_at:
                 raise HandoverDelayed("the node stops, or the node that holds the session does not reply")
+            presence = self._presences.find_session(user_id, session_id)
             holder, reply = await self._find_holder(user_id, session_id, holder)
             try:
                 if reply.status == "unknown":
@@ -257,15 +258,10 @@ class SessionHandover:
                 log.warning("A session could not be taken from another node", extra={"error": str(error)})
                 return None
             await asyncio.sleep(RETRY_SECONDS)
-            if holder and not self._is_known_holder(user_id, session_id, holder):
-                # The holder did not respond, and another node continues the session.
+            if self._presences.find_session(user_id, session_id) != presence:
+                # Another node may continue the session, because its node did not respond.
                 holder = ""
         return None
-
-    def _is_known_holder(self, user_id: int, session_id: str, node: str) -> bool:
-        """Return whether a node holds a session according to its presence, or there is none."""
-        presence = self._presences.find_session(user_id, session_id)
-        return presence is None or presence.node == node
 
     async def _find_holder(self, user_id: int, session_id: str, holder: str) -> tuple[str, _Reply]:
         """Return a node that knows a session and its description of the session; `holder` is the most likely node, or empty.
