@@ -29,11 +29,13 @@ from tests.journeys.test_many_processes import repeat_until_true
 
 pytestmark = pytest.mark.xdist_group("many_processes")
 
+COPY_FLAGS = ("--gateway-copy-sessions", "true")
+
 
 @pytest.fixture
 async def cluster(tmp_path: Path, postgres_database: str, nats_url: str) -> AsyncIterator[Cluster]:
     """An API process, three gateway processes, and a guild with two members."""
-    nodes = [Node(), *(Node("gateway") for _ in range(3))]
+    nodes = [Node(), *(Node("gateway", flags=COPY_FLAGS) for _ in range(3))]
     async with running_cluster(tmp_path, postgres_database, nats_url, nodes) as (client, servers):
         api, *gateways = servers
         alice, bob = [await register_user(client, api, name) for name in ("alice", "bob")]
@@ -110,7 +112,16 @@ async def test_sessions_of_a_killed_process_continue_on_other_processes(
 async def running_gateway(node: LocalNode, directory: Path) -> AsyncIterator[Server]:
     """Run a gateway process whose backup node is the node in this process."""
     async with running_server(
-        directory, "serve", "--roles", "gateway", "--rate-limits", "off", "--gateway-drain-ms", "0", *node.flags
+        directory,
+        "serve",
+        "--roles",
+        "gateway",
+        "--rate-limits",
+        "off",
+        "--gateway-drain-ms",
+        "0",
+        *COPY_FLAGS,
+        *node.flags,
     ) as server:
         await node.wait_known()
         yield server

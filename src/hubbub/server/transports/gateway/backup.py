@@ -320,7 +320,7 @@ class SessionBackup:
 
     def start(self) -> None:
         """Accept copies from other nodes, unless this process is the only one."""
-        if isinstance(self._bus, LocalBus) or not self._sessions.settings.copy_sessions:
+        if isinstance(self._bus, LocalBus):
             return
         self._subscriptions = [
             self._bus.reply(messages.subject(self._node), self._handle),
