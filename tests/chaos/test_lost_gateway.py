@@ -77,11 +77,11 @@ async def test_sessions_of_a_killed_process_continue_on_other_processes(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second, third = cluster.gateways
+    token = await create_bot(cluster.alice, cluster.guild_id)
     sessions = [await open_session(user, first) for user in (cluster.alice, cluster.bob, cluster.alice)]
     staying_session = await open_session(cluster.bob, second)
     monkeypatch.setattr(discord.http.Route, "BASE", f"{cluster.api.url}/api/v10")
     monkeypatch.setattr(discord.gateway.DiscordWebSocket, "DEFAULT_GATEWAY", yarl.URL(first.gateway))
-    token = await create_bot(cluster.alice, cluster.guild_id)
     async with run_bot(Bot(intents=discord.Intents(guilds=True, guild_messages=True)), token) as bot:
         # A load balancer would choose another process.
         bot.ws.gateway = yarl.URL(third.gateway)
