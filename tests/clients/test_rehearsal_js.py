@@ -90,9 +90,11 @@ LIBRARY_FOLDER: Final = Path(__file__).parent / "js"
 SMALL_BOT_WORLD: Final = Path(__file__).parents[1] / "testing" / "project_files" / "small_bot.toml"
 
 
-@requires_package("oceanic.js")
-def test_the_small_bot_of_oceanic_js() -> None:
-    variables = {"BOT_LIBRARY": "oceanic", "SMALL_BOT_WORLD": str(SMALL_BOT_WORLD)}
+@pytest.mark.parametrize(
+    "library", [pytest.param(name, marks=requires_package(name)) for name in ("discord.js", "oceanic.js")]
+)
+def test_the_small_bot_of_a_library(library: str) -> None:
+    variables = {"BOT_LIBRARY": library, "SMALL_BOT_WORLD": str(SMALL_BOT_WORLD)}
     run_program("node", "--test", "small_bot.test.mjs", folder=LIBRARY_FOLDER, **variables)
 
 

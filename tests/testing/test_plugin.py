@@ -230,8 +230,9 @@ def test_the_small_bot_of_another_library(tmp_path: Path, fixture: str, distribu
 
 
 @pytest.mark.clients
-def test_the_small_bot_of_hikari(tmp_path: Path) -> None:
-    run_in_environment(Path(sys.executable), "hikari", tmp_path, *SMALL_BOT_FILES, ini=SMALL_BOT_INI)
+@pytest.mark.parametrize("fixture", ["discord_py", "hikari"])
+def test_the_small_bot_of_an_installed_library(tmp_path: Path, fixture: str) -> None:
+    run_in_environment(Path(sys.executable), fixture, tmp_path, *SMALL_BOT_FILES, ini=SMALL_BOT_INI)
 
 
 @pytest.mark.parametrize("arguments", [(), ("-n", "2")], ids=["one process", "xdist"])

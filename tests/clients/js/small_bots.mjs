@@ -1,5 +1,5 @@
-// The same small bot in oceanic.js and eris: a command, a button, a modal, a reaction role and a voice channel.
-// `small_bot.test.mjs` tests them.
+// The same small bot in discord.js, oceanic.js and eris: a command, a button, a modal, a reaction role and a voice channel.
+// `small_bot.test.mjs` tests it.
 
 import { Agent } from "node:https";
 
@@ -15,6 +15,47 @@ const COMMANDS = [
 ];
 const BUTTON = { type: 2, style: 2, label: "Press" };
 const INPUT = { type: 4, style: 1, label: "Answer" };
+
+/** Start the bot of discord.js; return a function that stops it. */
+async function startDiscordJsBot({ token, api, guildId, roleId, voiceId }) {
+  const { Client, Events, GatewayIntentBits, GatewayOpcodes, Partials } = await import("discord.js");
+  const client = new Client({
+    intents: Object.values(GatewayIntentBits).filter(Number.isInteger),
+    partials: [Partials.Message, Partials.Reaction],
+    rest: { api: api.replace(/\/v\d+$/, "") },
+  });
+  client.on(Events.Error, error => console.error(error));
+  client.on(Events.InteractionCreate, async interaction => {
+    const { commandName } = interaction;
+    if (interaction.isButton()) {
+      await interaction.update("pressed");
+    } else if (interaction.isModalSubmit()) {
+      await interaction.reply(`answer: ${interaction.fields.getTextInputValue("answer")}`);
+    } else if (commandName === "greet") {
+      await interaction.reply(`hello ${interaction.options.getString("name", true)}`);
+    } else if (commandName === "ask") {
+      const components = [{ type: 1, components: [{ ...INPUT, customId: "answer" }] }];
+      await interaction.showModal({ title: "Question", customId: "form", components });
+    } else if (commandName === "panel") {
+      const components = [{ type: 1, components: [{ ...BUTTON, customId: "press" }] }];
+      await interaction.reply({ content: "panel", components });
+    } else if (commandName === "join") {
+      const state = { guild_id: guildId, channel_id: voiceId, self_mute: false, self_deaf: false };
+      interaction.guild.shard.send({ op: GatewayOpcodes.VoiceStateUpdate, d: state });
+      await interaction.reply("joined");
+    }
+  });
+  client.on(Events.MessageReactionAdd, async (reaction, user) => {
+    if (reaction.emoji.name !== EMOJI) return;
+    const member = await client.guilds.cache.get(guildId).members.fetch(user.id);
+    await member.roles.add(roleId);
+  });
+  const ready = new Promise(resolve => client.once(Events.ClientReady, resolve));
+  await client.login(token);
+  await ready;
+  await client.application.commands.set(COMMANDS, guildId);
+  return () => client.destroy();
+}
 
 /** Start the bot of oceanic.js; return a function that stops it. */
 async function startOceanicBot({ token, api, applicationId, guildId, roleId, voiceId }) {
@@ -95,4 +136,4 @@ async function startErisBot({ token, api, guildId, roleId, voiceId }) {
   return () => client.disconnect({ reconnect: false });
 }
 
-export const STARTERS = { eris: startErisBot, oceanic: startOceanicBot };
+export const STARTERS = { "discord.js": startDiscordJsBot, eris: startErisBot, "oceanic.js": startOceanicBot };

@@ -7,6 +7,54 @@
 EMOJI = "🎲"
 
 
+def create_discord_py_bot(token, guild_id, role_id, voice_channel_id):
+    import discord
+    from discord import app_commands
+
+    guild = discord.Object(guild_id)
+
+    class Form(discord.ui.Modal, title="Question"):
+        answer = discord.ui.TextInput(label="Answer", custom_id="answer")
+
+        async def on_submit(self, interaction):
+            await interaction.response.send_message(f"answer: {self.answer.value}")
+
+    class Panel(discord.ui.View):
+        @discord.ui.button(label="Press", custom_id="press")
+        async def press(self, interaction, button):
+            await interaction.response.edit_message(content="pressed")
+
+    class Bot(discord.Client):
+        async def setup_hook(self):
+            await tree.sync(guild=guild)
+
+        async def on_raw_reaction_add(self, payload):
+            if str(payload.emoji) == EMOJI:
+                await payload.member.add_roles(discord.Object(role_id))
+
+    bot = Bot(intents=discord.Intents.all())
+    tree = app_commands.CommandTree(bot)
+
+    @tree.command(description="Greets", guild=guild)
+    async def greet(interaction, name: str):
+        await interaction.response.send_message(f"hello {name}")
+
+    @tree.command(description="Asks", guild=guild)
+    async def ask(interaction):
+        await interaction.response.send_modal(Form())
+
+    @tree.command(description="Shows a button", guild=guild)
+    async def panel(interaction):
+        await interaction.response.send_message("panel", view=Panel())
+
+    @tree.command(description="Joins the voice channel", guild=guild)
+    async def join(interaction):
+        await interaction.guild.change_voice_state(channel=interaction.guild.get_channel(voice_channel_id))
+        await interaction.response.send_message("joined")
+
+    return bot
+
+
 def create_disnake_bot(token, guild_id, role_id, voice_channel_id):
     import disnake
     from disnake.ext import commands
@@ -240,6 +288,7 @@ def create_hikari_bot(token, guild_id, role_id, voice_channel_id):
 
 
 CREATE = {
+    "discord_py": create_discord_py_bot,
     "disnake": create_disnake_bot,
     "hikari": create_hikari_bot,
     "interactions_py": create_interactions_py_bot,
