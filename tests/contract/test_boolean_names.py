@@ -27,7 +27,7 @@ WIRE_PATHS = (
     "protocol/voice.py",
     "server/control/",
     "server/transfer/",
-    "server/worlds/schema.py",
+    "server/worlds/tables.py",
 )
 """Models that clients or files encode: the public protocol, the control API, archives and world files."""
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -15,6 +16,17 @@ from tests.rehearsal import Rehearsal, start_rehearsal
 async def run_world(*arguments: str) -> int:
     """Run `hubbub world` and return its exit code."""
     return await asyncio.to_thread(main, ["world", *arguments])
+
+
+GUILD_SETTINGS: Final = {
+    "verification_level": 3,
+    "default_message_notifications": 1,
+    "explicit_content_filter": 2,
+    "preferred_locale": "de",
+    "afk_timeout": 900,
+    "system_channel_flags": 5,
+}
+"""Settings of the guild of `create_yard_template`, without its channels."""
 
 
 async def create_yard_template(rehearsal: Rehearsal) -> str:
@@ -35,6 +47,22 @@ async def create_yard_template(rehearsal: Rehearsal) -> str:
     ]
     body = {"name": "plans", "type": 0, "parent_id": category["id"], "topic": "A topic"}
     (await alice.post(f"/guilds/{guild_id}/channels", json={**body, "permission_overwrites": overwrites})).ok()
+    forum = {
+        "name": "ideas",
+        "type": 15,
+        "rate_limit_per_user": 30,
+        "default_auto_archive_duration": 4320,
+        "default_thread_rate_limit_per_user": 5,
+        "default_reaction_emoji": {"emoji_name": "👍"},
+        "default_sort_order": 1,
+        "default_forum_layout": 2,
+        "default_tag_setting": "match_all",
+        "available_tags": [{"name": "new", "emoji_name": "✨"}, {"name": "done", "moderated": True}],
+    }
+    (await alice.post(f"/guilds/{guild_id}/channels", json=forum)).ok()
+    afk_channel = (await alice.post(f"/guilds/{guild_id}/channels", json={"name": "Idle", "type": 2})).ok()
+    settings = GUILD_SETTINGS | {"afk_channel_id": afk_channel["id"]}
+    (await alice.patch(f"/guilds/{guild_id}", json=settings)).ok()
     code: str = (await alice.post(f"/guilds/{guild_id}/templates", json={"name": "Yard"})).ok()["code"]
     return code
 
@@ -55,6 +83,29 @@ async def test_a_world_file_has_the_roles_and_channels_of_a_template(rehearsal: 
         roles = (await bot.get(f"/guilds/{guild.id}/roles")).ok()
         [crew] = [role for role in roles if role["name"] == "crew"]
         assert (int(crew["permissions"]), crew["color"], crew["hoist"]) == (Permissions.MANAGE_MESSAGES, 255, True)
+
+
+async def test_a_world_file_has_the_settings_of_a_template(rehearsal: Rehearsal, tmp_path: Path) -> None:
+    code = await create_yard_template(rehearsal)
+    template = (await rehearsal.actor("bob").get(f"/guilds/templates/{code}")).ok()["serialized_source_guild"]
+    output = tmp_path / "world.toml"
+    assert await run_world("from-template", code, "--api", rehearsal.api, "--output", str(output)) == 0
+
+    async with start_rehearsal(worlds.read_file(output)) as built:
+        built_guild = built.control.built_world.guilds["My “Yard”"]
+        alice = built.actor("alice")
+        guild = (await alice.get(f"/guilds/{built_guild.id}")).ok()
+        assert {name: guild[name] for name in GUILD_SETTINGS} == GUILD_SETTINGS
+        assert guild["afk_channel_id"] == str(int(built_guild.channels["Idle"]))
+        # Members have a verified address and joined long ago, so they meet the verification level.
+        path = f"/channels/{built_guild.channels['general']}/messages"
+        (await built.actor("bob").post(path, json={"content": "hi"})).ok()
+        # A template of the new guild has the same content, because managed roles are not part of it.
+        copy_code = (await alice.post(f"/guilds/{built_guild.id}/templates", json={"name": "Copy"})).ok()["code"]
+        copy = (await alice.get(f"/guilds/templates/{copy_code}")).ok()["serialized_source_guild"]
+        for channel in (*copy["channels"], *template["channels"]):
+            del channel["position"]  # Positions may differ; the order of the list must not.
+        assert copy == template
 
 
 async def test_a_template_is_read_from_a_file(

@@ -174,6 +174,95 @@ async def test_a_community_guild_has_the_channels_that_it_requires(world: World)
     )
 
 
+GUILD_SETTINGS = """
+[guilds.Home.channels.ideas]
+type = "forum"
+default_auto_archive_duration = 4320
+default_thread_rate_limit_per_user = 5
+default_reaction_emoji = "👍"
+default_sort_order = 1
+default_forum_layout = 2
+default_tag_setting = "match_all"
+available_tags = [{ name = "new", emoji_name = "✨" }, { name = "done", moderated = true }]
+
+[guilds.Home.channels.Idle]
+type = "voice"
+"""
+
+
+async def test_a_world_file_defines_settings_of_guilds_and_forums(world: World) -> None:
+    settings = (
+        "verification_level = 3\ndefault_message_notifications = 1\nexplicit_content_filter = 2\n"
+        'preferred_locale = "de"\nafk_channel = "Idle"\nafk_timeout = 900\nsystem_channel = "attic"\n'
+        'system_channel_flags = ["SUPPRESS_JOIN_NOTIFICATIONS", "SUPPRESS_PREMIUM_SUBSCRIPTIONS"]\n'
+    )
+    text = SMALL_WORLD.replace("[guilds.Home]\n", f"[guilds.Home]\n{settings}") + GUILD_SETTINGS
+    built = await worlds.load(world.app, worlds.read_text(text), 1)
+    ann = Actor(world, built.users["ann"].id, built.users["ann"].token, "ann")
+
+    guild = (await ann.get(f"/guilds/{built.guilds['Home'].id}")).ok()
+    forum = (await ann.get(f"/channels/{built.guilds['Home'].channels['ideas']}")).ok()
+
+    assert (
+        guild
+        | {
+            "verification_level": 3,
+            "default_message_notifications": 1,
+            "explicit_content_filter": 2,
+            "preferred_locale": "de",
+            "afk_channel_id": str(int(built.guilds["Home"].channels["Idle"])),
+            "afk_timeout": 900,
+            "system_channel_flags": 3,
+        }
+        == guild
+    )
+    assert (
+        forum
+        | {
+            "default_auto_archive_duration": 4320,
+            "default_thread_rate_limit_per_user": 5,
+            "default_reaction_emoji": {"emoji_id": None, "emoji_name": "👍"},
+            "default_sort_order": 1,
+            "default_forum_layout": 2,
+            "default_tag_setting": "match_all",
+        }
+        == forum
+    )
+    tags = [(tag["name"], tag["emoji_name"], tag["moderated"]) for tag in forum["available_tags"]]
+    assert tags == [("new", "✨", False), ("done", None, True)]
+    # IDs of tags depend on the file and the seed only.
+    assert [tag["id"] for tag in forum["available_tags"]] == ["1188027802046185642", "1188051844468016168"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('afk_channel = "hall"', '.afk_channel: "hall" is a text channel, not a voice channel'),
+        ('preferred_locale = "dee"', '.preferred_locale: "dee" is not a locale; did you mean de?'),
+        ("verification_level = 9", ".verification_level: invalid enum value 9"),
+        ("afk_timeout = 7", ".afk_timeout: invalid enum value 7"),
+        ('system_channel_flags = ["QUIET"]', '.system_channel_flags: "QUIET" is not a system channel flag'),
+    ],
+)
+def test_an_invalid_setting_of_a_guild_is_rejected_with_its_path(line: str, message: str) -> None:
+    with pytest.raises(WorldError, match=re.escape(f"guilds.Home{message}")):
+        worlds.read_text(SMALL_WORLD.replace("[guilds.Home]\n", f"[guilds.Home]\n{line}\n"))
+
+
+def test_only_a_user_with_an_email_address_is_verified() -> None:
+    text = SMALL_WORLD.replace("[users.ben]\n", "[users.ben]\nverified = true\n")
+    with pytest.raises(WorldError, match=r"users\.ben\.verified: a user without an email address"):
+        worlds.read_text(text)
+
+
+def test_only_forums_have_tags() -> None:
+    text = SMALL_WORLD.replace('topic = "Come in"', 'available_tags = [{ name = "new" }]')
+    with pytest.raises(
+        WorldError, match=r"channels\.hall\.available_tags: only forum and media channels have this key"
+    ):
+        worlds.read_text(text)
+
+
 LOBBY_TABLES = """
 [lobbies.Table]
 application = "helper"

@@ -29,12 +29,14 @@ from hubbub.protocol.ids import (
     RoleId,
     SkuId,
     Snowflake,
+    TagId,
     UserId,
 )
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.activity_proxies import UrlMapping
 from hubbub.protocol.resources.channels import CreateGuildChannel
 from hubbub.protocol.resources.commands import CreateCommand
+from hubbub.protocol.resources.forum_settings import DefaultReactionRequest, ForumTagRequest
 from hubbub.protocol.resources.identity_providers import ProviderClient
 from hubbub.protocol.resources.lobbies import CreateLobby, LobbyMemberRequest
 from hubbub.protocol.resources.messages import CreateMessage
@@ -51,7 +53,7 @@ from hubbub.server.places import activity_proxies, channels, guilds, members, ro
 from hubbub.server.places.standing import access
 from hubbub.server.play import commands, lobbies, skus
 from hubbub.server.talk import messages
-from hubbub.server.worlds import schema
+from hubbub.server.worlds import schema, tables
 from hubbub.server.worlds.schema import WorldError
 
 if TYPE_CHECKING:
@@ -63,9 +65,19 @@ WORLD_CREATED_MS: Final = 1_704_067_200_000
 MESSAGE_INTERVAL_MS: Final = 60_000
 """Default time between two messages of a channel, in milliseconds."""
 
+_GUILD_SETTINGS: Final = (
+    "verification_level",
+    "default_message_notifications",
+    "explicit_content_filter",
+    "preferred_locale",
+    "afk_timeout",
+)
+"""Settings of a guild that have the same name in the file and in its row."""
+
 SnowflakeT = TypeVar("SnowflakeT", bound=Snowflake)
 
 _CREATION_ORDER: Final[tuple[type[Snowflake], ...]] = (
+    TagId,
     CommandId,
     LobbyId,
     SkuId,
@@ -264,13 +276,14 @@ class _Builder:
         except ApiError as error:
             raise WorldError(path, error.describe(keys_by_field)) from error
 
-    def _build_user(self, name: str, user: schema.User) -> None:
+    def _build_user(self, name: str, user: tables.User) -> None:
         call, entropy = self._call, self._seed.entropy("user", name)
         row = accounts.create_user(
             call,
             name,
             user_id=self._seed.new_id(UserId, name),
             email=user.email,
+            is_email_confirmed=user.verified is True,
             global_name=user.global_name,
         )
         users.profiles.set_premium(call, row, schema.PREMIUM_TYPES[user.premium or "none"])
@@ -279,7 +292,7 @@ class _Builder:
         accounts.set_password(call, row.id, accounts.passwords.hash_password_weakly(password, salt=entropy(16)))
         self._built_world.users[name] = BuiltUser(id=row.id, token=token, password=password)
 
-    def _build_application(self, name: str, application: schema.Application) -> None:
+    def _build_application(self, name: str, application: tables.Application) -> None:
         path = ("applications", name)
         owner = self._built_world.users[application.owner or next(iter(self._built_world.users))]
         flags = schema.parse_flags(application.intents, schema.PRIVILEGED_INTENT_FLAGS, path, "intent")
@@ -331,7 +344,7 @@ class _Builder:
             raise WorldError(("applications", name, "parent"), problem)
         identities.join_family(self._call, child, parent)
 
-    def _build_sku(self, name: str, sku: schema.Sku) -> None:
+    def _build_sku(self, name: str, sku: tables.Sku) -> None:
         sku_type, flags = SkuType[sku.type.upper()], 0
         if sku_type is SkuType.SUBSCRIPTION:
             flags = SkuFlags.GUILD_SUBSCRIPTION if sku.sold_to == "guilds" else SkuFlags.USER_SUBSCRIPTION
@@ -351,7 +364,7 @@ class _Builder:
             group_id=self._seed.new_id(SkuId, name, "group"),
         )
 
-    def _build_guild(self, name: str, guild: schema.Guild) -> None:
+    def _build_guild(self, name: str, guild: tables.Guild) -> None:
         path = ("guilds", name)
         guild_id = self._seed.new_id(GuildId, name)
         if guilds.find(self._call.tx, guild_id) is not None:
@@ -383,12 +396,17 @@ class _Builder:
                 channels=[],
                 overwrites=[],
                 system_channel_id=built_guild.channels.get(guild.system_channel or ""),
+                afk_channel_id=built_guild.channels.get(guild.afk_channel or ""),
             ),
             features=guild.features,
             description=guild.description,
             premium_tier=guild.premium_tier or 0,
             rules_channel_id=built_guild.channels.get(guild.rules_channel or default_channel or ""),
             public_updates_channel_id=built_guild.channels.get(guild.public_updates_channel or default_channel or ""),
+            system_channel_flags=schema.parse_flags(
+                guild.system_channel_flags or (), schema.SYSTEM_CHANNEL_FLAGS, path, "system channel flag"
+            ),
+            **{name: value for name in _GUILD_SETTINGS if (value := getattr(guild, name)) is not UNSET},
         )
         # Channels inherit the overwrites of their category, so categories are created first.
         for channel_name, channel in sorted(guild.channels.items(), key=lambda item: item[1].type != "category"):
@@ -425,7 +443,7 @@ class _Builder:
         self._built_world.guilds[name] = built_guild
 
     def _role_rows(
-        self, guild: schema.Guild, built_guild: BuiltGuild, bot_role_ids: dict[str, RoleId]
+        self, guild: tables.Guild, built_guild: BuiltGuild, bot_role_ids: dict[str, RoleId]
     ) -> list[roles.RoleRow]:
         """Return the roles of a guild from the lowest to the highest: those of bots, then those of the file."""
         rows = [
@@ -454,11 +472,13 @@ class _Builder:
             )
         return [row._replace(position=position) for position, row in enumerate(rows, 1)]
 
-    def _build_channel(self, guild: schema.Guild, built_guild: BuiltGuild, name: str, channel: schema.Channel) -> None:
+    def _build_channel(self, guild: tables.Guild, built_guild: BuiltGuild, name: str, channel: tables.Channel) -> None:
+        channel_id, reaction, tags = built_guild.channels[name], channel.default_reaction_emoji, channel.available_tags
+        tag_ids = (self._seed.new_id(TagId, str(int(channel_id)), tag.name) for tag in tags or ())
         overwrites = None
         if channel.overwrites is not UNSET:
             overwrites = [
-                self._overwrite_row(guild, built_guild, built_guild.channels[name], target, overwrite)
+                self._overwrite_row(guild, built_guild, channel_id, target, overwrite)
                 for target, overwrite in channel.overwrites.items()
             ]
         channels.creation.create(
@@ -473,14 +493,25 @@ class _Builder:
                 rate_limit_per_user=channel.rate_limit_per_user or UNSET,
                 user_limit=channel.user_limit if channel.user_limit is not None else UNSET,
                 bitrate=channel.bitrate if channel.bitrate is not None else UNSET,
+                default_auto_archive_duration=channel.default_auto_archive_duration,
+                default_thread_rate_limit_per_user=channel.default_thread_rate_limit_per_user,
+                default_reaction_emoji=UNSET if reaction is UNSET else DefaultReactionRequest(emoji_name=reaction),
+                default_sort_order=channel.default_sort_order,
+                default_forum_layout=channel.default_forum_layout,
+                default_tag_setting=channel.default_tag_setting,
+                available_tags=[
+                    ForumTagRequest(name=tag.name, moderated=tag.moderated, emoji_name=tag.emoji_name)
+                    for tag in tags or ()
+                ],
             ),
-            channel_id=built_guild.channels[name],
+            channel_id=channel_id,
+            new_tag_id=lambda: next(tag_ids),
             overwrites=overwrites,
             is_published=False,
         )
 
     def _overwrite_row(
-        self, guild: schema.Guild, built_guild: BuiltGuild, channel_id: int, target: str, overwrite: schema.Overwrite
+        self, guild: tables.Guild, built_guild: BuiltGuild, channel_id: int, target: str, overwrite: tables.Overwrite
     ) -> channels.overwrites.OverwriteRow:
         allow, deny = schema.parse_permissions(overwrite.allow, ()), schema.parse_permissions(overwrite.deny, ())
         if target == schema.EVERYONE or target in guild.roles:
@@ -491,7 +522,7 @@ class _Builder:
         )
 
     def _build_member(
-        self, guild: schema.Guild, built_guild: BuiltGuild, name: str, nick: str | None, role_ids: list[RoleId]
+        self, guild: tables.Guild, built_guild: BuiltGuild, name: str, nick: str | None, role_ids: list[RoleId]
     ) -> None:
         user_id = self._get_user_id(name)
         if name == guild.owner:
@@ -501,13 +532,13 @@ class _Builder:
                 self._call, built_guild.id, user_id, role_ids=role_ids, nick=nick, is_announced=False
             )
 
-    def _build_message(self, channel_id: ChannelId, message_id: MessageId, message: schema.Message) -> None:
+    def _build_message(self, channel_id: ChannelId, message_id: MessageId, message: tables.Message) -> None:
         actor_kind = "user" if message.author in self._built_world.users else "bot"
         call = self._call.acting_as(Actor(user_id=self._get_user_id(message.author), kind=actor_kind))
         channel_access = access.require_channel(call, channel_id, Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES)
         messages.creation.create(call, channel_access, CreateMessage(content=message.content), message_id=message_id)
 
-    def _build_lobby(self, name: str, lobby: schema.Lobby) -> None:
+    def _build_lobby(self, name: str, lobby: tables.Lobby) -> None:
         application = applications.find(self._call.tx, self._built_world.applications[lobby.application].id)
         assert application is not None
         lobby_id = self._seed.new_id(LobbyId, name)

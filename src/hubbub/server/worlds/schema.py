@@ -1,4 +1,4 @@
-"""The schema of world files, their validation, and error messages that name the invalid key.
+"""Reading and validation of world files, and error messages that name the invalid key.
 
 `hubbub admin` uses the functions that parse names of flags, permissions and guild features, too.
 """
@@ -7,42 +7,55 @@ import difflib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 from functools import reduce
 from importlib import resources
 from operator import or_
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeVar, get_args
+from typing import Any, Final, TypeVar, get_args
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET
 
 from hubbub.protocol import codec, intents
 from hubbub.protocol.control.worlds import World
-from hubbub.protocol.enums import ChannelType, GuildFeature, PremiumType
-from hubbub.protocol.flags import ApplicationFlags, LobbyFlags, LobbyMemberFlags
+from hubbub.protocol.enums import LOCALES, GuildFeature, PremiumType
+from hubbub.protocol.flags import ApplicationFlags, LobbyFlags, LobbyMemberFlags, SystemChannelFlags
 from hubbub.protocol.permissions import PERMISSIONS_BY_NAME
 from hubbub.protocol.resources.commands import CreateCommand
-from hubbub.protocol.resources.identity_providers import ClientId, ProviderType
-from hubbub.protocol.resources.lobbies import LOBBY_IDLE_SECONDS_MAX, LOBBY_SECRET_MAX, IdleTimeout, Metadata
-from hubbub.protocol.resources.messages import CONTENT_MAX
+from hubbub.protocol.resources.identity_providers import ProviderType
 from hubbub.protocol.scopes import SCOPES
+from hubbub.server.worlds.tables import (
+    CHANNEL_TYPES,
+    Application,
+    Bot,
+    Channel,
+    Friendship,
+    Guild,
+    Lobby,
+    LobbyMember,
+    Member,
+    Message,
+    Overwrite,
+    Role,
+    Sku,
+    User,
+    WorldProvider,
+)
 
 EVERYONE: Final = "@everyone"
 """The name of the role that every member of a guild has."""
 
-CHANNEL_TYPES: Final[Mapping[str, ChannelType]] = {
-    "text": ChannelType.GUILD_TEXT,
-    "voice": ChannelType.GUILD_VOICE,
-    "category": ChannelType.GUILD_CATEGORY,
-    "announcement": ChannelType.GUILD_ANNOUNCEMENT,
-    "stage": ChannelType.GUILD_STAGE_VOICE,
-    "forum": ChannelType.GUILD_FORUM,
-    "media": ChannelType.GUILD_MEDIA,
-}
-
 TEXT_CHANNEL_TYPES: Final = frozenset({"text", "announcement"})
 """The types of channels that can receive system messages, rules and community updates."""
+FORUM_CHANNEL_TYPES: Final = frozenset({"forum", "media"})
+FORUM_KEYS: Final = (
+    "available_tags",
+    "default_reaction_emoji",
+    "default_sort_order",
+    "default_forum_layout",
+    "default_tag_setting",
+)
+"""Keys that only forum and media channels can have."""
 MESSAGE_CHANNEL_TYPES: Final = frozenset({"text", "announcement", "voice", "stage"})
 """The types of channels that can have messages without a thread."""
 
@@ -58,6 +71,9 @@ APPLICATION_FLAGS: Final[Mapping[str, int]] = {
     for name, value in vars(ApplicationFlags).items()
     if name.isupper() and isinstance(value, int) and value.bit_count() == 1
 }
+SYSTEM_CHANNEL_FLAGS: Final[Mapping[str, int]] = {
+    name: value for name, value in vars(SystemChannelFlags).items() if name.startswith("SUPPRESS_")
+}
 PREMIUM_TYPES: Final[Mapping[str, PremiumType]] = {tier.name.lower(): tier for tier in PremiumType}
 """Premium types by their name in lower case."""
 
@@ -71,8 +87,6 @@ NAME_LENGTH_MAX: Final = 100
 LISTED_NAMES_MAX: Final = 12
 """Maximum number of possible names that an error message lists; a longer list is left out."""
 
-Color = Annotated[int, Meta(ge=0, le=0xFFFFFF)]
-
 
 class WorldError(Exception):
     """A world that cannot be built: the path of the key in the file, and the problem."""
@@ -81,178 +95,6 @@ class WorldError(Exception):
         super().__init__(f"{'.'.join(path) or 'world'}: {problem}")
         self.path = path
         self.problem = problem
-
-
-class User(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A user; the table's name is the username."""
-
-    password: Annotated[str, Meta(min_length=1, max_length=128)] | None = None
-    """The password; by default derived from the seed."""
-    global_name: Annotated[str, Meta(min_length=1, max_length=32)] | None = None
-    email: str | None = None
-    # Absent keys must stay absent: a stored world is recognized by the content of its file.
-    premium: Literal["none", "tier_0", "tier_1", "tier_2"] | UnsetType = UNSET
-
-
-class Application(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """An application, with a bot of the same name unless `bot` is false."""
-
-    owner: str | None = None
-    """The username of the owner; by default the first user of the file."""
-    bot: bool = True
-    intents: list[str] = []
-    """The privileged intents that the bot may use."""
-    flags: list[str] = []
-    redirect_uris: list[str] = []
-    scopes: list[str] = []
-    """The OAuth2 scopes that the application is approved for."""
-    parent: str | None = None
-    """The name of the publisher's application, which authenticates the players of this game."""
-    providers: dict[str, Any] = {}
-    """The identity providers that the application trusts, by provider type."""
-    url_map: dict[str, str] = {}
-    """Targets of the activity's paths by prefix; an application with a URL map has activities."""
-    commands: Any = UNSET
-    """Global commands, as in the bodies of the API. Absent in worlds without commands, whose fingerprints must not change."""
-
-
-class WorldProvider(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """An identity provider of an application."""
-
-    clients: Annotated[list[ClientId], Meta(min_length=1)]
-    """The client IDs that a token may be issued for."""
-    issuer: str | None = None
-    """The URL of the issuer, or `built-in`; OIDC only."""
-
-
-class Sku(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """An item that an application sells; the table's name is its name."""
-
-    application: str
-    type: Literal["subscription", "durable", "consumable"] = "subscription"
-    sold_to: Literal["users", "guilds"] = "users"
-    """Whether a subscription is for users or guilds."""
-    description: str | None = None
-    price: Annotated[int, Meta(ge=0)] = 0
-    """The price in the smallest unit of the currency."""
-    currency: Annotated[str, Meta(pattern="^[a-z]{3}$")] = "usd"
-    published: bool = True
-
-
-class Role(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A role; the roles of a guild are listed from the highest to the lowest."""
-
-    permissions: list[str] = []
-    color: Color = 0
-    hoist: bool = False
-    mentionable: bool = False
-
-
-class Overwrite(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """The permissions of a role or member in one channel; the table's name is that of the role, user or application."""
-
-    allow: list[str] = []
-    deny: list[str] = []
-
-
-class Channel(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A channel of a guild."""
-
-    type: Literal["text", "voice", "category", "announcement", "stage", "forum", "media"] = "text"
-    topic: Annotated[str, Meta(max_length=4096)] | None = None
-    parent: str | None = None
-    """The name of the category."""
-    nsfw: bool = False
-    rate_limit_per_user: Annotated[int, Meta(ge=0, le=21_600)] = 0
-    user_limit: Annotated[int, Meta(ge=0, le=10_000)] | None = None
-    bitrate: Annotated[int, Meta(ge=8000)] | None = None
-    overwrites: dict[str, Any] | UnsetType = UNSET
-    """Permission overwrites; if absent, those of the category."""
-    messages: Any = UNSET
-    """Messages, oldest first. Absent in worlds without messages, whose fingerprints must not change."""
-
-    @property
-    def channel_type(self) -> ChannelType:
-        """The channel type on the wire."""
-        return CHANNEL_TYPES[self.type]
-
-
-class Message(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A message of a member or a bot."""
-
-    author: str
-    content: Annotated[str, Meta(min_length=1, max_length=CONTENT_MAX)]
-    at: datetime | None = None
-    """Time of the message; by default one minute after the previous one, from the creation of the world on."""
-
-
-class Member(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A user's membership in a guild."""
-
-    roles: list[str] = []
-    nick: Annotated[str, Meta(min_length=1, max_length=32)] | None = None
-
-
-class Bot(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A bot's membership in a guild."""
-
-    roles: list[str] = []
-    nick: Annotated[str, Meta(min_length=1, max_length=32)] | None = None
-    permissions: list[str] | None = None
-    """The permissions requested when the bot was added; if given, the bot has its own role with these."""
-    commands: Any = UNSET
-    """Commands of the application in this guild, as in the bodies of the API."""
-
-
-class Guild(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A guild with its roles, channels and members."""
-
-    owner: str
-    description: Annotated[str, Meta(max_length=300)] | None = None
-    features: list[str] = []
-    premium_tier: Annotated[int, Meta(ge=0, le=3)] | UnsetType = UNSET
-    """The boost tier."""
-    everyone: list[str] | None = None
-    """The permissions of @everyone; by default those of a new guild."""
-    system_channel: str | None = None
-    rules_channel: str | None = None
-    """The rules channel; a guild with COMMUNITY has one by default (see `default_community_channel`)."""
-    public_updates_channel: str | None = None
-    """The channel for community updates; a guild with COMMUNITY has one by default."""
-    roles: dict[str, Any] = {}
-    channels: dict[str, Any] = {}
-    members: dict[str, Any] = {}
-    bots: dict[str, Any] = {}
-
-
-class Friendship(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A friendship of two users."""
-
-    between: Annotated[list[str], Meta(min_length=2, max_length=2)]
-
-
-class LobbyMember(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A player in a lobby; building the world authorizes the game for them."""
-
-    metadata: Metadata | None = None
-    flags: list[str] = []
-
-
-class Lobby(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A lobby of an application; its name determines its ID and is its key in the ready file."""
-
-    application: str
-    secret: Annotated[str, Meta(min_length=1, max_length=LOBBY_SECRET_MAX)] | None = None
-    """The secret that lets players join; a lobby without one is managed by the game's backend."""
-    metadata: Metadata | None = None
-    flags: list[str] = []
-    idle_timeout_seconds: IdleTimeout = LOBBY_IDLE_SECONDS_MAX
-    """The idle timeout; by default the maximum, because players of a rehearsal may arrive late."""
-    members: dict[str, Any] = {}
-    guild: str | None = None
-    """The guild of the linked channel, or None."""
-    channel: str | None = None
-    """The text channel that the guild's owner links to the lobby, or None."""
 
 
 def demo_world() -> World:
@@ -284,6 +126,9 @@ def read_mapping(content: Mapping[str, Any]) -> World:
     """Read a world from a mapping and check every reference in it. Raise WorldError if it is invalid."""
     world = _convert(content, World, ())
     world.users = _convert_table(world.users, User, ("users",))
+    for name, user in world.users.items():
+        if user.verified and user.email is None:
+            raise WorldError(("users", name, "verified"), "a user without an email address cannot be verified")
     world.applications = _convert_table(world.applications, Application, ("applications",))
     for name in world.applications:
         if name in world.users:
@@ -413,6 +258,19 @@ def _check_guild(world: World, guild: Guild, path: tuple[str, ...]) -> None:
             raise WorldError(
                 (*path, key), f'"{channel_name}" is a {channel.type} channel, not a text or announcement channel'
             )
+    if guild.afk_channel is not UNSET:
+        afk_channel = guild.channels[
+            _require_known(guild.afk_channel, guild.channels, (*path, "afk_channel"), "channel")
+        ]
+        if afk_channel.type != "voice":
+            raise WorldError(
+                (*path, "afk_channel"), f'"{guild.afk_channel}" is a {afk_channel.type} channel, not a voice channel'
+            )
+    if guild.preferred_locale is not UNSET:
+        _require_known(guild.preferred_locale, sorted(LOCALES), (*path, "preferred_locale"), "locale")
+    parse_flags(
+        guild.system_channel_flags or (), SYSTEM_CHANNEL_FLAGS, (*path, "system_channel_flags"), "system channel flag"
+    )
     if GuildFeature.COMMUNITY in guild.features and default_community_channel(guild) is None:
         raise WorldError((*path, "features"), "a guild with COMMUNITY needs a text or announcement channel")
     for name, channel in guild.channels.items():
@@ -435,6 +293,12 @@ def _check_channel(world: World, guild: Guild, channel: Channel, path: tuple[str
         parent = guild.channels[_require_known(channel.parent, guild.channels, (*path, "parent"), "channel")]
         if parent.type != "category":
             raise WorldError((*path, "parent"), f'"{channel.parent}" is a {parent.type} channel, not a category')
+    if channel.type not in FORUM_CHANNEL_TYPES:
+        for key in FORUM_KEYS:
+            if getattr(channel, key) is not UNSET:
+                raise WorldError(
+                    (*path, key), f"only forum and media channels have this key, not a {channel.type} channel"
+                )
     if channel.messages is not UNSET:
         channel.messages = _read_messages(guild, channel, (*path, "messages"))
     if channel.overwrites is UNSET:

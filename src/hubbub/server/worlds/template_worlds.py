@@ -5,15 +5,29 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET
 
 from hubbub.protocol import codec
+from hubbub.protocol.enums import LOCALES
 from hubbub.protocol.permissions import permission_names
 from hubbub.protocol.resources.templates import TemplateChannel, TemplateGuild
-from hubbub.server.worlds.schema import CHANNEL_TYPES, EVERYONE, WorldError, read_mapping
+from hubbub.server.worlds.schema import EVERYONE, SYSTEM_CHANNEL_FLAGS, WorldError, read_mapping
+from hubbub.server.worlds.tables import CHANNEL_TYPES
 
 BITRATE_DEFAULT: Final = 64_000
 PEOPLE: Final = ("alice", "bob", "carol")
 """Users of the world: the owner, and two members without roles."""
+
+_GUILD_SETTINGS: Final = (
+    "verification_level",
+    "default_message_notifications",
+    "explicit_content_filter",
+    "afk_timeout",
+)
+"""Settings of a guild that have the same name and value in a template and in a world file."""
+
+_THREAD_SETTINGS: Final = ("default_auto_archive_duration", "default_thread_rate_limit_per_user")
+"""Settings of a channel with threads that have the same name and value in a template and in a world file."""
 
 _TYPE_NAMES: Final = {int(kind): name for name, kind in CHANNEL_TYPES.items()}
 
@@ -38,8 +52,10 @@ def build_world_text(template: TemplateGuild, application: str) -> str:
     """Return a world file with the guild of a template, three users, and an application whose bot is a member.
 
     Raise WorldError if the platform would reject the file."""
+    # Members without a verified address cannot send messages in a guild with a verification level.
+    has_level = template.verification_level > 0
     content = {
-        "users": {name: {} for name in PEOPLE},
+        "users": {name: {"email": f"{name}@example.com", "verified": True} if has_level else {} for name in PEOPLE},
         "applications": {application: {"intents": ["MESSAGE_CONTENT", "GUILD_MEMBERS"]}},
         "guilds": {template.name: _build_guild(template, application)},
     }
@@ -66,9 +82,15 @@ def _build_guild(template: TemplateGuild, application: str) -> dict[str, Any]:
         guild_table["description"] = template.description
     if everyone_role is not None:
         guild_table["everyone"] = permission_names(int(everyone_role.permissions))
-    system_channel = channel_names.get(int(template.system_channel_id)) if template.system_channel_id else None
-    if system_channel is not None:
-        guild_table["system_channel"] = system_channel
+    guild_table |= {name: getattr(template, name) for name in _GUILD_SETTINGS if getattr(template, name)}
+    if template.preferred_locale in LOCALES:
+        guild_table["preferred_locale"] = template.preferred_locale
+    for key, number in (("system_channel", template.system_channel_id), ("afk_channel", template.afk_channel_id)):
+        if number and int(number) in channel_names:
+            guild_table[key] = channel_names[int(number)]
+    flags = [name for name, flag in SYSTEM_CHANNEL_FLAGS.items() if template.system_channel_flags & flag]
+    if flags:
+        guild_table["system_channel_flags"] = flags
     # Templates list roles from the lowest to the highest.
     guild_table["roles"] = {
         role_names[role.id]: {
@@ -107,6 +129,13 @@ def _build_channel(
             channel_table["user_limit"] = channel.user_limit
         if channel.bitrate != BITRATE_DEFAULT:
             channel_table["bitrate"] = channel.bitrate
+    names: tuple[str, ...] = ()
+    if channel_table["type"] not in ("category", "voice", "stage"):
+        names = _THREAD_SETTINGS
+    if channel_table["type"] == "forum":
+        channel_table |= _build_forum_settings(channel)
+        names += ("default_sort_order", "default_forum_layout", "default_tag_setting")
+    channel_table |= {name: value for name in names if (value := getattr(channel, name)) not in (UNSET, None)}
     overwrites = {
         role_names.get(int(overwrite.id), EVERYONE): {
             "allow": permission_names(int(overwrite.allow)),
@@ -118,6 +147,22 @@ def _build_channel(
     if overwrites:
         channel_table["overwrites"] = overwrites
     return channel_table
+
+
+def _build_forum_settings(channel: TemplateChannel) -> dict[str, Any]:
+    """Return the tags and the default reaction of a forum."""
+    settings: dict[str, Any] = {}
+    if channel.available_tags:
+        settings["available_tags"] = [
+            {"name": tag.name}
+            | ({"emoji_name": tag.emoji_name} if tag.emoji_name else {})
+            | ({"moderated": True} if tag.moderated else {})
+            for tag in channel.available_tags
+        ]
+    reaction = channel.default_reaction_emoji
+    if reaction and reaction.emoji_name and reaction.emoji_id is None:
+        settings["default_reaction_emoji"] = reaction.emoji_name
+    return settings
 
 
 def _make_names_unique(names: Mapping[int, str]) -> dict[int, str]:

@@ -1,6 +1,6 @@
 """Create, change and delete guild channels and their overwrites, split permissions, and change and close private channels."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from msgspec import UNSET
@@ -53,13 +53,15 @@ def create(
     channel_id: int | None = None,
     overwrites: Sequence[OverwriteRow] | None = None,
     form: FormErrors | None = None,
+    new_tag_id: Callable[[], TagId] | None = None,
     is_published: bool = True,
 ) -> wire.Channel:
     """Create a channel without permission checks.
 
-    `guild` is read if None, and `channel_id` is generated if None. If `overwrites` is None, the channel gets the overwrites
-    of its category. `form` contains the errors that the caller found; the function adds the errors of the body and raises
-    all of them. With `is_published=False`, for example while a world is loaded, there is no audit log entry and no event."""
+    `guild` is read if None. `channel_id` is generated if None, and IDs of forum tags if `new_tag_id` is None. If `overwrites`
+    is None, the channel gets the overwrites of its category. `form` contains the errors that the caller found; the function
+    adds the errors of the body and raises all of them. With `is_published=False`, for example while a world is loaded,
+    there is no audit log entry and no event."""
     form = form or FormErrors()
     guild = guild or store.find_guild_traits(call.tx, guild_id)
     if guild is None:
@@ -69,7 +71,7 @@ def create(
         id=channel_id or call.new_id(ChannelId), type=channel_type, guild_id=guild_id, parent_id=body.parent_id or None
     )
     rules.check_emojis(call, row, body, form)
-    row = rules.apply_body(row, body, guild, form, lambda: call.new_id(TagId))
+    row = rules.apply_body(row, body, guild, form, new_tag_id or (lambda: call.new_id(TagId)))
     form.raise_if_any()
     if store.count_guild_channels(call.tx, guild_id) >= wire.GUILD_CHANNELS_MAX:
         raise errors.MAX_CHANNELS()
