@@ -1,5 +1,6 @@
 """The JavaScript rehearsal package: its generated files, its types, its tests, and its examples."""
 
+import asyncio
 import os
 import re
 import subprocess
@@ -11,7 +12,9 @@ import pytest
 
 import hubbub
 from tests.clients.discord_js_bot import NODE, requires_package
+from tests.rehearsal import start_rehearsal
 from tests.server.test_cli import running_server
+from tests.server.test_control_traffic import fetch_details, general_channel_path, record_traffic
 from tools import control_client
 
 PACKAGE: Final = Path(__file__).parents[2] / "packages" / "rehearsal-js"
@@ -41,6 +44,12 @@ def run_program(*command: str, folder: Path = PACKAGE, **variables: str) -> None
     assert process.returncode == 0, process.stdout + process.stderr
 
 
+def link_package(folder: Path) -> None:
+    """Make the package importable in a folder."""
+    (folder / "node_modules").mkdir()
+    (folder / "node_modules" / "hubbub-rehearsal").symlink_to(PACKAGE)
+
+
 @pytest.mark.parametrize("name", control_client.generate_files())
 def test_the_generated_file_is_up_to_date(name: str) -> None:
     text = (control_client.FOLDER / name).read_text()
@@ -66,9 +75,38 @@ def test_the_tests_of_the_package_pass(name: str) -> None:
 def test_the_first_test_of_the_readme_passes(tmp_path: Path) -> None:
     [block] = re.findall(r"```js\n// hello\.test\.mjs\n(.*?)```", (PACKAGE / "README.md").read_text(), re.DOTALL)
     (tmp_path / "hello.test.mjs").write_text(block)
-    (tmp_path / "node_modules").mkdir()
-    (tmp_path / "node_modules" / "hubbub-rehearsal").symlink_to(PACKAGE)
+    link_package(tmp_path)
     run_program("node", "--test", "hello.test.mjs", folder=tmp_path)
+
+
+@pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
+async def test_javascript_copies_of_traffic_pass(tmp_path: Path) -> None:
+    summary = "POST /channels/{channel_id}/messages"
+    async with start_rehearsal() as rehearsal:
+        path = general_channel_path(rehearsal)
+        alice, bot = rehearsal.actor("alice"), rehearsal.actor("demo-bot")
+        await rehearsal.actor("bob").connect()
+        await record_traffic(rehearsal)
+
+        async def fetch_copy(summary: str) -> str:
+            text: str = (await fetch_details(rehearsal, summary))["copies"]["javascript"]
+            return text
+
+        (await alice.post(path, json={"content": "hello"})).ok()
+        copies = {"person": await fetch_copy(summary), "event": await fetch_copy("MESSAGE_CREATE")}
+        (await alice.post(path, json={"content": ""})).rejected(400, 50006)
+        copies["rejection"] = await fetch_copy(summary)
+        (await bot.post(path, json={"content": "from a bot"})).ok()
+        copies["bot"] = await fetch_copy(summary)
+
+    action = 'await platform.person("alice").say("hello", { channel: "general" });'
+    comment = "// Perform the action that causes the event here."
+    assert comment in copies["event"]
+    copies["event"] = copies["event"].replace(comment, action)
+    for name, text in copies.items():
+        (tmp_path / f"{name}.test.mjs").write_text(text)
+    link_package(tmp_path)
+    await asyncio.to_thread(run_program, "node", "--test", *(f"{name}.test.mjs" for name in copies), folder=tmp_path)
 
 
 @requires_program("jest")
