@@ -1,7 +1,7 @@
 """Pytest plugin: a platform for each test, whose users, bots, clock and faults the test controls (docs/testing.md).
 
-pytest discovers the plugin itself. The names exported here are for annotations and `pytest.raises`. They are imported
-lazily, so that the plugin costs nothing in a test run that does not use it.
+pytest discovers the plugin itself. The names exported here are for annotations and `pytest.raises`, and `start_platform` starts
+a platform in other programs. They are imported lazily, so that the plugin costs nothing in a test run that does not use it.
 """
 
 from importlib import import_module
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from hubbub.people.results import Result, ResultList
     from hubbub.testing.actors import Actor, Bot
     from hubbub.testing.platform import Platform
+    from hubbub.testing.standalone import start_platform
     from hubbub.testing.users import User
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Platform",
     "RequestRejected",
     "InteractionFailed",
+    "start_platform",
 ]
 
 _MODULES: Final = {
@@ -36,6 +38,7 @@ _MODULES: Final = {
     "Platform": "testing.platform",
     "RequestRejected": "people.errors",
     "InteractionFailed": "people.errors",
+    "start_platform": "testing.standalone",
 }
 
 

@@ -274,21 +274,17 @@ def _choose_world(request: pytest.FixtureRequest, settings: dict[str, Any]) -> "
 
 
 def _read_world(request: pytest.FixtureRequest, world: Any) -> tuple[bytes, str]:
-    if isinstance(world, dict):
-        import msgspec
+    from hubbub.testing import standalone
 
-        return msgspec.json.encode(world), "application/json"
-    if world is None:
-        import hubbub as package
-
-        return (Path(package.__file__).parent / "server" / "worlds" / "demo.toml").read_bytes(), "application/toml"
+    if world is None or isinstance(world, dict):
+        return standalone.read_world(world)
     if not isinstance(world, (str, Path)):
         _fail_for_marker(f"world must be the path of a world file or a dict, not {world!r}")
     # Relative to the test file, or else to the root of the project.
     paths = list(dict.fromkeys([request.path.parent / world, request.config.rootpath / world]))
     for path in paths:
         if path.is_file():
-            return path.read_bytes(), "application/toml"
+            return standalone.read_world(path)
     _fail_for_marker(f"world file {str(world)!r} not found; tried {' and '.join(map(str, paths))}")
 
 
