@@ -13,7 +13,8 @@ from hubbub.protocol.enums import GatewayOpcode
 from hubbub.protocol.intents import Intents
 from hubbub.server.control.secret_masks import MASK
 from hubbub.server.core.traffic import Traffic, TrafficContent
-from tests.rehearsal import Rehearsal
+from tests.receiver import Receiver, subscribe_to_events
+from tests.rehearsal import Rehearsal, start_rehearsal
 from tests.world import WAIT_TIMEOUT_SECONDS
 
 CONSOLE_HEADERS = {"X-Hubbub-Console": "1"}
@@ -194,6 +195,24 @@ async def test_requests_and_events_have_the_kind_of_their_subject(rehearsal: Reh
     description = await fetch_details(rehearsal, "VOICE SESSION_DESCRIPTION")
     assert json.loads(description["request"]["body"])["secret_key"] == MASK
     assert description["entry"]["user_id"] == str(alice.id)
+
+
+async def test_webhook_events_that_the_platform_sends_are_recorded() -> None:
+    async with start_rehearsal(allow_private_targets=True) as rehearsal, Receiver() as receiver:
+        await subscribe_to_events(receiver, rehearsal.actor("demo-game"), "APPLICATION_AUTHORIZED")
+        await record_traffic(rehearsal)
+        challenge = {"code_challenge": "c" * 43, "code_challenge_method": "S256"}
+        (await rehearsal.act("carol", "authorize", application="demo-game", query=challenge)).ok()
+        await receiver.wait_for_events(1)
+
+        summary = f"POST 127.0.0.1:{receiver.port}"
+        details = await fetch_details(rehearsal, summary)
+        webhook_entries = await list_entries(rehearsal, "?kinds=webhook")
+
+    entry = details["entry"]
+    assert (entry["kind"], entry["direction"], entry["status"]) == ("webhook", "out", 204)
+    assert json.loads(details["request"]["body"])["event"]["type"] == "APPLICATION_AUTHORIZED"
+    assert [entry["summary"] for entry in webhook_entries] == [summary]
 
 
 async def test_frames_of_clients_are_recorded_without_heartbeats(rehearsal: Rehearsal) -> None:

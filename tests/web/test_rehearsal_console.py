@@ -11,6 +11,7 @@ import pytest_asyncio
 
 from hubbub.server.core.traffic import TrafficContent
 from tests.clients.discord_py_bot import Bot, run_bot, use_server_urls
+from tests.receiver import Receiver, subscribe_to_events
 from tests.rehearsal import Rehearsal, start_rehearsal
 from tests.web.accessibility import find_problems
 from tests.web.conftest import DESKTOP_WIDTH, PHONE_WIDTH, OpenPage
@@ -112,6 +113,27 @@ async def test_filters_apply_to_new_and_old_entries(rehearsal: Rehearsal, open_p
         await page.get_by_label("User").select_option(label="All")
         await page.get_by_label("Filter").fill("users/@me")
         await page.get_by_text("1 entry", exact=True).wait_for()
+
+
+async def test_webhook_events_are_shown_and_filtered_by_their_kind(open_page: OpenPage) -> None:
+    async with (
+        start_rehearsal(allow_private_targets=True) as rehearsal,
+        open_console(rehearsal, open_page) as page,
+        Receiver() as receiver,
+    ):
+        await subscribe_to_events(receiver, rehearsal.actor("demo-game"), "APPLICATION_AUTHORIZED")
+        (await rehearsal.control_request("DELETE", "/traffic")).ok()
+        challenge = {"code_challenge": "c" * 43, "code_challenge_method": "S256"}
+        (await rehearsal.act("carol", "authorize", application="demo-game", query=challenge)).ok()
+        await receiver.wait_for_events(1)
+        await locate_timeline_entry(page, f"POST 127.0.0.1:{receiver.port}").wait_for()
+
+        for kind in ("http", "gateway", "interaction", "voice", "control"):
+            await page.locator(".kinds").get_by_label(kind).uncheck()
+        await page.get_by_text("1 entry", exact=True).wait_for()
+        await locate_timeline_entry(page, f"POST 127.0.0.1:{receiver.port}").click()
+
+        await page.get_by_role("region", name="Details").get_by_text('"APPLICATION_AUTHORIZED"').first.wait_for()
 
 
 async def test_a_request_is_replayed_and_secrets_are_masked(rehearsal: Rehearsal, open_page: OpenPage) -> None:
