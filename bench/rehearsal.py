@@ -15,6 +15,7 @@ TEST_COUNT = 50
 COMMAND_COUNT = 100
 FIRST_TEST_SERVER_MS_MAX = 1000.0
 """Maximum CPU time of the server until the first test is done; the test process works at the same time on another core."""
+FIRST_TEST_CLOCK_MS_TARGET = 1000.0
 FURTHER_TEST_MS_MAX = 15.0
 COMMAND_MS_MAX = 20.0
 
@@ -91,25 +92,28 @@ def test_write():
 
 
 async def rehearsal_bench(record_figure: Callable[..., None], is_quick: bool) -> None:
-    """Run the tests several times, and record the smallest CPU times."""
+    """Run the tests several times, and record the smallest CPU times and the smallest times by the clock."""
     with tempfile.TemporaryDirectory() as folder:
         runs = [_run_tests(Path(folder)) for _ in range(2 if is_quick else 5)]
     firsts, furthers, commands = ([run[number] for run in runs] for number in range(3))
-    test_ms, server_ms, clock_ms = min(firsts, key=lambda parts: parts[1])
-    record_figure(
-        "first test of a run, CPU of the server",
-        server_ms,
-        FIRST_TEST_SERVER_MS_MAX,
-        "ms",
-        f"and {test_ms:.0f} ms of the test process, {clock_ms:.0f} ms by the clock",
-    )
+    test_ms, server_ms, _ = min(firsts, key=lambda parts: parts[1])
+    detail = f"and {test_ms:.0f} ms of the test process"
+    record_figure("first test of a run, CPU of the server", server_ms, FIRST_TEST_SERVER_MS_MAX, "ms", detail)
     for name, measured, limit in (
         ("further test with its own platform, CPU of server and test process", furthers, FURTHER_TEST_MS_MAX),
         ("slash command of a discord.py bot, CPU of server and test process", commands, COMMAND_MS_MAX),
     ):
-        test_ms, server_ms, clock_ms = min(measured, key=lambda parts: parts[0] + parts[1])
-        detail = f"{server_ms:.1f} + {test_ms:.1f} ms, {clock_ms:.1f} ms by the clock"
-        record_figure(name, test_ms + server_ms, limit, "ms", detail)
+        test_ms, server_ms, _ = min(measured, key=lambda parts: parts[0] + parts[1])
+        record_figure(name, test_ms + server_ms, limit, "ms", f"{server_ms:.1f} + {test_ms:.1f} ms")
+    for name, measured, target in (
+        ("first test of a run", firsts, FIRST_TEST_CLOCK_MS_TARGET),
+        ("further test with its own platform", furthers, FURTHER_TEST_MS_MAX),
+        ("slash command of a discord.py bot", commands, COMMAND_MS_MAX),
+    ):
+        clock_ms = min(parts[2] for parts in measured)
+        # No limit: other programs on the machine extend this time, and a run on a busy machine must not fail for them.
+        detail = f"{clock_ms:.1f} ms / {target:.0f} ms; only a quiet machine shows the cost of the plugin"
+        record_figure(f"{name}, by the clock / target", clock_ms / target, None, "x", detail)
 
 
 def _run_tests(folder: Path) -> tuple[list[float], list[float], list[float]]:
