@@ -146,6 +146,65 @@ asyncio.run(main())
 """A program without a gateway connection: its HTTP server responds to interactions."""
 
 
+VOICE_BOT_PROGRAM = """
+import asyncio, json, os
+import aiohttp
+
+async def receive(socket, op):
+    async for message in socket:
+        frame = json.loads(message.data) if message.type == aiohttp.WSMsgType.TEXT else {"op": None}
+        if frame["op"] == op:
+            return frame["d"]
+
+async def join_call(http, ready, session_id, server, channel_id):
+    async with http.ws_connect(ready["web"].replace("http", "ws", 1) + "/voice?v=8") as socket:
+        identify = {"server_id": server["guild_id"], "user_id": ready["applications"]["demo-bot"]["bot"]["id"]}
+        identify |= {"session_id": session_id, "token": server["token"], "max_dave_protocol_version": 1}
+        await socket.send_json({"op": 0, "d": identify})
+        call = await receive(socket, 2)
+        data = {"address": "127.0.0.1", "port": 9, "mode": "MODE"}
+        await socket.send_json({"op": 1, "d": {"protocol": "udp", "data": data}})
+        await receive(socket, 4)
+        await socket.send_json({"op": 5, "d": {"speaking": 1, "delay": 0, "ssrc": call["ssrc"]}})
+        async with http.post(f"{ready['api']}/channels/{channel_id}/messages", json={"content": "in the call"}):
+            pass
+        await asyncio.Event().wait()
+
+async def main():
+    with open(os.environ["REHEARSAL_READY_FILE"]) as file:
+        ready = json.load(file)
+    application, guild = ready["applications"]["demo-bot"], ready["guilds"]["Town Square"]
+    token, session_id, tasks = application["bot"]["token"], None, []
+    headers = {"Authorization": f"Bot {token}"}
+    async with aiohttp.ClientSession(headers=headers) as http, http.ws_connect(ready["gateway"] + "?v=10") as socket:
+        identify = {"token": token, "intents": 33409, "properties": {"os": "", "browser": "", "device": ""}}
+        await socket.send_json({"op": 2, "d": identify})
+        async for message in socket:
+            frame = json.loads(message.data)
+            data = frame["d"]
+            if frame["t"] == "READY":
+                print("ready", flush=True)
+            elif frame["t"] == "MESSAGE_CREATE" and data["content"] == "join":
+                channel_id = data["channel_id"]
+                state = {"guild_id": guild["id"], "channel_id": guild["channels"]["Lounge"]}
+                await socket.send_json({"op": 4, "d": state | {"self_mute": False, "self_deaf": False}})
+            elif frame["t"] == "VOICE_STATE_UPDATE" and data["user_id"] == application["bot"]["id"]:
+                session_id = data["session_id"]
+            elif frame["t"] == "VOICE_SERVER_UPDATE":
+                tasks.append(asyncio.create_task(join_call(http, ready, session_id, data, channel_id)))
+
+asyncio.run(main())
+"""
+"""A bot that joins a call and sends a message from it."""
+
+
+def write_voice_program(folder: Path, mode: str) -> str:
+    """Write a bot that joins a call with an encryption mode; return the command that starts it."""
+    path = folder / f"voice_program_{mode}.py"
+    path.write_text(VOICE_BOT_PROGRAM.replace("MODE", mode))
+    return f"{sys.executable} {path}"
+
+
 def write_endpoint_program(folder: Path, port: int, greeting: str) -> str:
     """Write a program with an interactions endpoint; return the command that starts it."""
     path = folder / f"endpoint_program_{greeting}.py"
@@ -287,6 +346,33 @@ async def test_commands_buttons_and_modals_are_replayed(
 
     output = capsys.readouterr().out
     assert 'content: "thanks, Ann" -> "cheers, Ann"' in output
+    assert output.count(" -> ") == 1
+
+
+async def test_frames_of_a_bot_to_the_voice_server_are_replayed(
+    rehearsal: Rehearsal, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, program = tmp_path / "session.jsonl", write_voice_program(tmp_path, "aead_aes256_gcm_rtpsize")
+    async with record_rehearsal(rehearsal, path), run_bot_program(rehearsal, program, tmp_path):
+        (await rehearsal.act("alice", "voice/join", channel="Lounge")).ok()
+        (await rehearsal.act("alice", "say", channel="general", content="join")).ok()
+        await wait_for_message(rehearsal, "in the call")
+
+    voice_frames = [action for action in read_recording(path).inputs if action.is_voice]
+    assert [(action.actor, action.opcode_name) for action in voice_frames] == [
+        ("demo-bot", "VOICE IDENTIFY"),
+        ("demo-bot", "VOICE SELECT_PROTOCOL"),
+        ("demo-bot", "VOICE SPEAKING"),
+    ]
+    assert json.loads(voice_frames[1].body) == {"protocol": "udp", "mode": "aead_aes256_gcm_rtpsize"}
+    assert await run_replay(path, "--port", "0", "--program", program, "--wait", "20") == 0
+    assert "no differences." in capsys.readouterr().out
+    changed_program = write_voice_program(tmp_path, "aead_xchacha20_poly1305_rtpsize")
+    assert await run_replay(path, "--port", "0", "--program", changed_program, "--wait", "20") == 1
+
+    output = capsys.readouterr().out
+    assert "changed  demo-bot VOICE SELECT_PROTOCOL" in output
+    assert 'mode: "aead_aes256_gcm_rtpsize" -> "aead_xchacha20_poly1305_rtpsize"' in output
     assert output.count(" -> ") == 1
 
 

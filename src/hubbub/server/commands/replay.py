@@ -2,11 +2,13 @@
 
 import argparse
 import asyncio
+import contextlib
 from pathlib import Path
 
 import msgspec
 
 from hubbub.server.app import App
+from hubbub.server.commands import serve
 from hubbub.server.core.config import Config
 from hubbub.server.recordings.generated_tests import GeneratedTestWriter
 from hubbub.server.recordings.recording_file import RecordingError, read_recording
@@ -24,8 +26,10 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
             print(f"Wrote {arguments.as_test}. Start your program in its fixture `program`.")
             return 0
         config = msgspec.structs.replace(config, seed=recording.header.seed)
-        replayer = Replayer(recording, config, wait_seconds=arguments.wait)
-        report = asyncio.run(replayer.run(arguments.program, _announce))
+        with contextlib.ExitStack() as stack:
+            config, _ = serve.with_certificate(config, stack)
+            replayer = Replayer(recording, config, wait_seconds=arguments.wait)
+            report = asyncio.run(replayer.run(arguments.program, _announce))
     except (RecordingError, WorldError) as error:
         return print_error(error)
     except OSError as error:

@@ -96,7 +96,7 @@ async def _serve(config: Config, is_rehearsal: bool, with_report: bool, record: 
     with contextlib.ExitStack() as stack:
         tls = None
         if is_rehearsal:
-            config, tls = _with_certificate(config, stack)
+            config, tls = with_certificate(config, stack)
         return await _run_until_stopped(config, is_rehearsal, world, seed, stop_event, tls, with_report, record)
 
 
@@ -205,7 +205,7 @@ def tune_garbage_collection() -> None:
     gc.enable()
 
 
-def _with_certificate(config: Config, stack: contextlib.ExitStack) -> tuple[Config, ServerTls | None]:
+def with_certificate(config: Config, stack: contextlib.ExitStack) -> tuple[Config, ServerTls | None]:
     """Create a certificate for the voice server of a rehearsal, and for HTTPS if `tls` is set.
 
     The files are in the data folder, or in a temporary folder if there is none. Return the configuration with the voice

@@ -28,9 +28,23 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 def compare_actions(
     recorded_inputs: Sequence[RecordedInput], replayed_inputs: Sequence[RecordedInput], mapping: IdMapping
 ) -> list[Difference]:
-    """Return the differences of the writes of a program in one step. Pairs of equal actions extend the mapping."""
-    recorded_writes = [action for action in recorded_inputs if action.is_write]
-    replayed_writes = [action for action in replayed_inputs if action.is_write]
+    """Return the differences of the writes of a program in one step. Pairs of equal actions extend the mapping.
+
+    Frames to the voice server are compared apart from other writes, because both arrive over connections of their own."""
+    return [
+        difference
+        for is_voice in (False, True)
+        for difference in _compare_sequence(
+            [action for action in recorded_inputs if action.is_write and action.is_voice is is_voice],
+            [action for action in replayed_inputs if action.is_write and action.is_voice is is_voice],
+            mapping,
+        )
+    ]
+
+
+def _compare_sequence(
+    recorded_writes: Sequence[RecordedInput], replayed_writes: Sequence[RecordedInput], mapping: IdMapping
+) -> list[Difference]:
     matcher = difflib.SequenceMatcher(
         None, [describe(action) for action in recorded_writes], [describe(action) for action in replayed_writes]
     )

@@ -6,13 +6,30 @@ from typing import BinaryIO, Final, Literal
 
 from hubbub.protocol import codec
 from hubbub.protocol.enums import InteractionType
+from hubbub.protocol.ids import UserId
 from hubbub.server.core.traffic import TrafficContent, TrafficRecord, TrafficStart
 from hubbub.server.recordings.id_maps import decode_json
-from hubbub.server.recordings.recording_file import RecordedInput, RecordingError, RecordingHeader, encode_body
+from hubbub.server.recordings.recording_file import (
+    VOICE_PREFIX,
+    RecordedInput,
+    RecordingError,
+    RecordingHeader,
+    encode_body,
+)
 from hubbub.server.worlds import BuiltWorld
 
 UNRECORDED_CONTROL_ROUTES: Final = ("/control/traffic", "/control/console-links", "/control/forks")
 """Prefixes of the routes of control operations that are not recorded, because they do not affect the session."""
+
+
+VOICE_FIELDS: Final = {
+    "VOICE IDENTIFY": ("server_id", "channel_id", "max_dave_protocol_version", "video"),
+    "VOICE SELECT_PROTOCOL": ("protocol", "mode"),
+    "VOICE SPEAKING": ("speaking",),
+}
+"""Frames to the voice server that are recorded, and their fields that are the same in every session.
+
+Addresses, SSRCs, tokens and session IDs are not. The number and order of other frames depend on timing."""
 
 
 class Recorder:
@@ -48,8 +65,8 @@ class Recorder:
 def convert_record(record: TrafficRecord, built_world: BuiltWorld) -> RecordedInput | None:
     """Return an entry of the traffic as an input, or None for any other entry.
 
-    Events, voice frames, requests that an input causes and `UNRECORDED_CONTROL_ROUTES` are not inputs. The response of an
-    interactions endpoint is one."""
+    Events, audio, requests that an input causes and `UNRECORDED_CONTROL_ROUTES` are not inputs. The response of an interactions
+    endpoint is one, and so are the frames of a bot in `VOICE_FIELDS`."""
     entry, content = record.entry, record.content
     traffic_start = content.start
     if traffic_start is None:
@@ -63,8 +80,8 @@ def convert_record(record: TrafficRecord, built_world: BuiltWorld) -> RecordedIn
     )
     if kind == "control" and content.route.startswith(UNRECORDED_CONTROL_ROUTES):
         return None
-    if kind == "frame" and entry.summary.startswith("VOICE "):
-        return None
+    if kind == "frame" and entry.summary.startswith(VOICE_PREFIX):
+        return _convert_voice_frame(record, traffic_start, built_world)
     is_session_start = entry.summary in ("IDENTIFY", "RESUME")
     actor, is_bot = _find_actor(built_world, entry.user_id, _read_token(content.body) if is_session_start else "")
     is_json = content.response_headers.get("Content-Type") == "application/json" or kind == "control"
@@ -85,6 +102,36 @@ def convert_record(record: TrafficRecord, built_world: BuiltWorld) -> RecordedIn
         connection_number=content.connection,
         # The token of an Identify is that of the actor.
         **encode_body(b"" if is_session_start else content.body),
+    )
+
+
+def _convert_voice_frame(
+    record: TrafficRecord, traffic_start: TrafficStart, built_world: BuiltWorld
+) -> RecordedInput | None:
+    """Return a frame that a bot sent to the voice server, or None for frames of people and those not in `VOICE_FIELDS`.
+
+    A replay does not need frames of people: the control request that joins a call repeats them."""
+    entry, content = record.entry, record.content
+    fields = decode_json(content.body.decode("utf-8", "replace"))
+    if entry.summary not in VOICE_FIELDS or not isinstance(fields, dict):
+        return None
+    if isinstance(protocol_data := fields.get("data"), dict):
+        fields |= protocol_data
+    # A connection has no user until it has identified.
+    user_id = entry.user_id or UserId(int(fields["user_id"]) if str(fields.get("user_id")).isdecimal() else 0)
+    actor, is_bot = _find_actor(built_world, user_id, "")
+    if not is_bot:
+        return None
+    return RecordedInput(
+        id=entry.id,
+        newest_entry_id=traffic_start.newest_entry_id,
+        now_ms=traffic_start.now_ms,
+        kind="frame",
+        actor=actor,
+        is_program=True,
+        opcode_name=entry.summary,
+        connection_number=content.connection,
+        **encode_body(codec.encode({name: fields.get(name) for name in VOICE_FIELDS[entry.summary]})),
     )
 
 

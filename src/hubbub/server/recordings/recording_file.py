@@ -9,6 +9,8 @@ import msgspec
 from hubbub.protocol import codec
 
 FORMAT_VERSION: Final = 1
+VOICE_PREFIX: Final = "VOICE "
+"""Start of the opcode names of frames to the voice server."""
 
 
 class RecordingError(Exception):
@@ -27,7 +29,7 @@ class RecordingHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecordedInput(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A request to the API, a frame of a gateway client, a request to the control API, or the response of an endpoint."""
+    """A request to the API, a frame of a gateway or voice client, a request to the control API, or the response of an endpoint."""
 
     id: int
     newest_entry_id: int = msgspec.field(name="after")
@@ -68,6 +70,11 @@ class RecordedInput(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     def sort_key(self) -> tuple[int, bool, int]:
         """The sort key: by arrival, and inputs of people before inputs of the program with the same `newest_entry_id`."""
         return self.newest_entry_id, self.is_program, self.id
+
+    @property
+    def is_voice(self) -> bool:
+        """Whether the input is a frame to the voice server."""
+        return self.opcode_name.startswith(VOICE_PREFIX)
 
     @property
     def is_write(self) -> bool:
