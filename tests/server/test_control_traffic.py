@@ -203,9 +203,10 @@ async def test_webhook_events_that_the_platform_sends_are_recorded() -> None:
         await record_traffic(rehearsal)
         challenge = {"code_challenge": "c" * 43, "code_challenge_method": "S256"}
         (await rehearsal.act("carol", "authorize", application="demo-game", query=challenge)).ok()
-        await receiver.wait_for_events(1)
-
         summary = f"POST 127.0.0.1:{receiver.port}"
+        # The entry is added when the receiver has responded.
+        async with open_stream(rehearsal, "?kinds=webhook") as events:
+            await read_until(events, summary)
         details = await fetch_details(rehearsal, summary)
         webhook_entries = await list_entries(rehearsal, "?kinds=webhook")
 
