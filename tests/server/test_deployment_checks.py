@@ -21,7 +21,7 @@ from tests.journeys.processes import running_server
 
 async def check_deployment(url: str, token: str | None = None) -> dict[str, Finding]:
     """Check the deployment at a URL, and return the findings by subject."""
-    return {finding.subject: finding async for finding in deployment.check(url, token)}
+    return {finding.subject: finding async for finding in deployment.run_checks(url, token)}
 
 
 async def test_a_server_without_a_proxy_has_no_problems(tmp_path: Path) -> None:
@@ -80,6 +80,53 @@ async def test_another_program_at_the_url_is_a_problem() -> None:
     async with run_website() as url:
         [finding] = (await check_deployment(url)).values()
     assert finding.message == "the response with status 200 does not come from Hubbub"
+
+
+@contextlib.asynccontextmanager
+async def run_failing_deployment(*, stops_listening: bool) -> AsyncIterator[str]:
+    """Run a program whose API responds like Hubbub and whose gateway does not, and yield its URL.
+
+    With `stops_listening` it refuses connections after that of the gateway."""
+    port = choose_free_port()
+    url = f"http://127.0.0.1:{port}"
+
+    async def respond(_: web.Request) -> web.Response:
+        response = web.json_response({"url": f"ws://127.0.0.1:{port}/gateway"}, headers={"X-Request-Id": "1"})
+        response.force_close()
+        return response
+
+    async def send_text(request: web.Request) -> web.WebSocketResponse:
+        if stops_listening:
+            await site.stop()
+        websocket = web.WebSocketResponse()
+        await websocket.prepare(request)
+        await websocket.send_str("hello")
+        await websocket.close()
+        return websocket
+
+    app = web.Application()
+    app.router.add_get("/gateway", send_text)
+    app.router.add_route("*", "/{path:.*}", respond)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, "127.0.0.1", port)
+        await site.start()
+        yield url
+    finally:
+        await runner.cleanup()
+
+
+async def test_a_gateway_that_sends_no_json_is_not_that_of_hubbub() -> None:
+    async with run_failing_deployment(stops_listening=False) as url:
+        findings = await check_deployment(url)
+    assert findings["gateway"].message == "the response with status 101 does not come from Hubbub"
+
+
+async def test_a_refused_connection_is_not_reported_as_a_limit_of_the_body_size() -> None:
+    async with run_failing_deployment(stops_listening=True) as url:
+        findings = await check_deployment(url)
+    assert findings["body size"].message.startswith("cannot connect to 127.0.0.1:")
 
 
 async def test_a_closed_voice_port_is_a_problem() -> None:

@@ -23,7 +23,12 @@ TEST_ORIGIN: Final = "https://origin.example"
 """Origin of another website, which may use the API from a browser."""
 PNG_SIGNATURE: Final = b"\x89PNG"
 REQUEST_ID_HEADER: Final = "X-Request-Id"
-"""Header that every API response of Hubbub has; a response without it comes from a proxy."""
+"""Header that every API response of Hubbub has; a response without it does not come from Hubbub."""
+
+
+def is_api_problem(finding: Finding) -> bool:
+    """Return whether a finding is that the API does not respond at this URL, which makes all other checks useless."""
+    return finding.subject == "api" and finding.level == "problem"
 
 
 class PublicChecks:
@@ -33,10 +38,10 @@ class PublicChecks:
         self._target = target
 
     async def run(self) -> AsyncIterator[Finding]:
-        """Run the checks. If the API cannot be reached, its finding is the only one."""
+        """Run the checks. If the API does not respond at this URL, for example because it redirects, yield only that finding."""
         async for finding in self._check_api():
             yield finding
-            if finding.subject == "api" and finding.level == "problem":
+            if is_api_problem(finding):
                 return
         for subject, check in (
             ("ready", self._check_readiness),
@@ -113,7 +118,7 @@ class PublicChecks:
         url = f"{self._target.gateway}?v=10&encoding=json"
         try:
             async with self._target.client.ws_connect(url) as websocket:
-                hello = await websocket.receive_json()
+                message = await websocket.receive()
         except aiohttp.WSServerHandshakeError as error:
             if error.status in (400, 426):
                 return Finding(
@@ -125,8 +130,12 @@ class PublicChecks:
             return status_problem("gateway", error.status)
         except CONNECTION_ERRORS as error:
             return connection_problem("gateway", url, error)
-        except (TypeError, ValueError):
+        if message.type not in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY):
             return Finding("problem", "gateway", "the connection was closed before Hello", "see the server's log")
+        try:
+            hello = message.json()
+        except ValueError:
+            hello = None
         if not isinstance(hello, dict) or hello.get("op") != GatewayOpcode.HELLO:
             return status_problem("gateway", 101)
         return Finding("ok", "gateway", "WebSocket upgrade and Hello")
@@ -142,11 +151,13 @@ class PublicChecks:
                 data=form,
                 timeout=aiohttp.ClientTimeout(total=UPLOAD_TIMEOUT_SECONDS),
             ) as response:
-                status, is_hubbub = response.status, REQUEST_ID_HEADER in response.headers
+                status, is_from_hubbub = response.status, REQUEST_ID_HEADER in response.headers
+        except aiohttp.ClientConnectorError as error:
+            return connection_problem("body size", self._target.url, error)
         except aiohttp.ClientOSError:
             # The connection was closed while the body was sent.
-            status, is_hubbub = 413, False
-        if is_hubbub:
+            status, is_from_hubbub = 413, False
+        if is_from_hubbub:
             return Finding("ok", "body size", f"a request of {size_text} passes the proxy")
         if status == 413:
             return Finding(
@@ -173,7 +184,8 @@ class PublicChecks:
         async with self._target.client.options(url, headers=preflight_headers) as response:
             status, preflight_origins = response.status, response.headers.getall("Access-Control-Allow-Origin", [])
             allowed_headers = response.headers.get("Access-Control-Allow-Headers", "").lower()
-        # `hubbub dev` accepts other websites only with a bearer token (decisions/0077); this one is not valid.
+        # `hubbub dev` accepts other websites only with a bearer token (decisions/0077). The token below is invalid,
+        # because only the headers of the response matter.
         page_headers = {"Origin": TEST_ORIGIN, "Authorization": "Bearer doctor"}
         async with self._target.client.get(url, headers=page_headers) as response:
             response_origins = response.headers.getall("Access-Control-Allow-Origin", [])
