@@ -118,6 +118,8 @@ async def test_filters_are_completed_by_keyboard_and_wrong_ones_explained(platfo
             ("from:ghost ", "No user is named “ghost” here."),
             ("in:nowhere ", "No channel that you can read is named “nowhere”."),
             ("before:soon ", "“soon” is not a date."),
+            ("before:constructor ", "“constructor” is not a date."),
+            ("pinned:constructor ", "Use “pinned:true” or “pinned:false”."),
             ("has:smell ", "“has:smell” is unknown."),
         ):
             await field.fill(text)

@@ -2,7 +2,7 @@
 
 import { EPOCH_MS } from "../generated/limits.js";
 
-const EPOCH = BigInt(EPOCH_MS);
+const EPOCH_BIGINT_MS = BigInt(EPOCH_MS);
 /** Number of bits below the timestamp of an ID. */
 const TIMESTAMP_SHIFT = 22n;
 
@@ -13,21 +13,21 @@ export function compareIds(a, b) {
   return a < b ? -1 : 1;
 }
 
-/** Return whether `a` is newer than `b`. A missing `b` is older than any ID; a missing `a` is newer than none. */
+/** Return whether ID `a` is newer than ID `b`; true if only `b` is missing, false if `a` is missing. */
 export function isNewer(a, b) {
   if (!a) return false;
   return !b || compareIds(a, b) > 0;
 }
 
-/** Return the lowest ID of a time in Unix milliseconds. */
+/** Return the lowest ID of a time in Unix milliseconds; "0" for a time before the epoch of IDs. */
 export function lowestIdAt(timeMs) {
-  const elapsedMs = BigInt(Math.floor(timeMs)) - EPOCH;
+  const elapsedMs = BigInt(Math.floor(timeMs)) - EPOCH_BIGINT_MS;
   return String((elapsedMs < 0n ? 0n : elapsedMs) << TIMESTAMP_SHIFT);
 }
 
 /** Return the creation time of an ID as Unix milliseconds. */
 export function creationTimeMs(id) {
-  return Number((BigInt(id) >> TIMESTAMP_SHIFT) + EPOCH);
+  return Number((BigInt(id) >> TIMESTAMP_SHIFT) + EPOCH_BIGINT_MS);
 }
 
 /** Return whether a text has the form of an ID: 1 to 19 digits. */

@@ -59,7 +59,7 @@ function show(id) {
 /** Show the pane that the fragment of the URL names, or the timeline. */
 function showChosen() {
   const id = location.hash.slice(1);
-  show(PANES[id] ? id : "timeline");
+  show(Object.hasOwn(PANES, id) ? id : "timeline");
 }
 
 /** Move between tabs with the arrow keys, Home and End. */

@@ -2,14 +2,17 @@
 
 import { lowestIdAt } from "../../network/ids.js";
 
-const RELATIVE_DAYS = { today: 0, yesterday: 1 };
+const DAYS_AGO_BY_WORD = new Map([
+  ["today", 0],
+  ["yesterday", 1],
+]);
 
 /** The dates that the completion offers. */
-export const SUGGESTED_DATES = Object.keys(RELATIVE_DAYS);
+export const SUGGESTED_DATES = [...DAYS_AGO_BY_WORD.keys()];
 
 /** Return the start and end of a date such as `2026-11-01`, `2026-11`, `2026` or `today`; null if the text is not a date. */
 export function parseDateRange(text, now = new Date()) {
-  const daysAgo = RELATIVE_DAYS[text.toLowerCase()];
+  const daysAgo = DAYS_AGO_BY_WORD.get(text.toLowerCase());
   if (daysAgo !== undefined) {
     const [year, month, day] = [now.getFullYear(), now.getMonth(), now.getDate() - daysAgo];
     return { startMs: new Date(year, month, day).getTime(), endMs: new Date(year, month, day + 1).getTime() };
@@ -30,13 +33,16 @@ export function parseDateRange(text, now = new Date()) {
   return { startMs: start.getTime(), endMs: end.getTime() };
 }
 
-/** Return the exclusive bounds of message IDs for a date filter: `min` for `after`, `max` for `before`, both for `during`. */
-export function dateBounds(key, range) {
+/**
+ * Return the exclusive bounds of message IDs for a date filter, as BigInt: `min` for `after`, `max` for `before`, both for
+ * `during`.
+ */
+export function dateBounds(filterKey, range) {
   const lastIdBefore = timeMs => {
     const id = BigInt(lowestIdAt(timeMs));
     return id > 0n ? id - 1n : 0n;
   };
-  if (key === "before") return { max: BigInt(lowestIdAt(range.startMs)) };
-  if (key === "after") return { min: lastIdBefore(range.endMs) };
+  if (filterKey === "before") return { max: BigInt(lowestIdAt(range.startMs)) };
+  if (filterKey === "after") return { min: lastIdBefore(range.endMs) };
   return { min: lastIdBefore(range.startMs), max: BigInt(lowestIdAt(range.endMs)) };
 }

@@ -23,6 +23,14 @@ export const SEARCH_FILTERS = [
 /** The values of `has`. */
 export const CONTENT_KINDS = ["link", "embed", "file", "image", "video", "sound", "sticker", "poll"];
 
+/** The values of `pinned`, by the typed word. */
+const PINNED_VALUES = new Map([
+  ["true", "true"],
+  ["yes", "true"],
+  ["false", "false"],
+  ["no", "false"],
+]);
+
 const TOKEN = /(^|\s)(from|in|has|mentions|before|after|during|pinned):("[^"]*"|\S+)(?=\s|$)/gi;
 const OPEN_TOKEN = /(?:^|\s)(?:(from|in|has|mentions|before|after|during|pinned):("[^"]*|\S*)|(\w*))$/i;
 
@@ -78,7 +86,7 @@ export async function resolveFilter(context, key, value) {
       ? { filter: { key, value: value.toLowerCase(), label: value.toLowerCase() } }
       : { error: t("“has:{value}” is unknown. Use one of: {kinds}.", { value, kinds: CONTENT_KINDS.join(", ") }) };
   if (key === "pinned") {
-    const pinnedValue = { true: "true", yes: "true", false: "false", no: "false" }[value.toLowerCase()];
+    const pinnedValue = PINNED_VALUES.get(value.toLowerCase());
     return pinnedValue
       ? { filter: { key, value: pinnedValue, label: pinnedValue } }
       : { error: t("Use “pinned:true” or “pinned:false”.") };
