@@ -72,11 +72,11 @@ def on_message_created(call: Call, signal: messages.signals.MessageCreated) -> N
     """Show a private channel again to recipients who have hidden it, before the new message is published."""
     if signal.channel.guild_id is not None:
         return
-    hidden_recipients = store.list_hidden_recipients(call.tx, signal.channel.id)
-    if not hidden_recipients:
+    recipients = store.list_recipients_who_hid(call.tx, signal.channel.id)
+    if not recipients:
         return
     row = _get_channel(call, signal.channel.id)
-    for user_id, is_bot in hidden_recipients:
+    for user_id, is_bot in recipients:
         channels.private_channels.unhide_for(call.tx, row.id, user_id)
         if not is_bot:
             _publish_created(call, row, user_id)
@@ -136,7 +136,7 @@ def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
     user = users.find(call.tx, signal.user_id)
     if user is None:
         return
-    for group in store.list_groups(call.tx, signal.user_id):
+    for group in store.list_group_channels(call.tx, signal.user_id):
         call.notify(RecipientRemoving(channel_id=group.id, user_id=user.id))
         channels.private_channels.remove_recipient(call.tx, group.id, user.id)
         _finish_removal(call, group, user)
@@ -191,7 +191,7 @@ def _get_channel(call: Call, channel_id: int) -> ChannelRow:
 
 def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
     """Return a user's private channels for the export of their data."""
-    rows = store.list_all(call.tx, user_id)
+    rows = store.list_channels(call.tx, user_id)
     recipient_ids_by_channel = store.find_recipient_ids(call.tx, [row.id for row in rows])
     return {
         "private_channels": [

@@ -43,7 +43,7 @@ def require_reachable(call: Call, recipient_id: int) -> None:
     if relationships.is_blocked_between(call.tx, call.user_id, recipient_id):
         raise errors.CANNOT_MESSAGE_USER()
     _require_established(call, recipient_id)
-    incidents_by_guild = store.find_shared_guild_incidents(call.tx, call.user_id, recipient_id)
+    incidents_by_guild = store.find_shared_guilds_incidents(call.tx, call.user_id, recipient_id)
     if incidents_by_guild and not _accepts_through_guild(call, recipient_id, incidents_by_guild):
         if not relationships.are_friends(call.tx, call.user_id, recipient_id):
             raise errors.CANNOT_MESSAGE_USER()
@@ -70,7 +70,7 @@ def _require_established(call: Call, recipient_id: int) -> None:
 def can_message_through_guild(call: Call, recipient_id: int) -> bool:
     """Return whether the caller shares a guild through which the recipient accepts direct messages (spec/sdk.md#11.3)."""
     return _accepts_through_guild(
-        call, recipient_id, store.find_shared_guild_incidents(call.tx, call.user_id, recipient_id)
+        call, recipient_id, store.find_shared_guilds_incidents(call.tx, call.user_id, recipient_id)
     )
 
 
@@ -98,7 +98,7 @@ def require_group_members(call: Call, user_ids: Sequence[int]) -> None:
     users_by_id = users.find_many(call.tx, user_ids)
     if len(users_by_id) < len(set(user_ids)):
         raise errors.UNKNOWN_USER()
-    reachable_ids = store.filter_sharing_guild(call.tx, call.user_id, list(users_by_id))
+    reachable_ids = store.find_users_sharing_guild(call.tx, call.user_id, list(users_by_id))
     reachable_ids.update(relationships.list_friend_ids(call.tx, call.user_id))
     if any(row.bot or row.id not in reachable_ids for row in users_by_id.values()):
         raise errors.INVALID_RECIPIENTS()
@@ -129,7 +129,7 @@ def require_nick(nick: str, path: str) -> str | None:
 
 def require_group_capacity(call: Call) -> None:
     """Reject a new group if the caller already owns ten groups (spec/http.md#8)."""
-    if store.count_groups(call.tx, call.user_id) >= wire.GROUPS_MAX:
+    if store.count_owned_groups(call.tx, call.user_id) >= wire.GROUPS_MAX:
         raise errors.MAX_GROUP_DMS()
 
 

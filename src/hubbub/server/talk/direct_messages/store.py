@@ -58,7 +58,9 @@ def insert_direct_channel(tx: Tx, user_id: int, other_id: int, channel_id: int) 
 
 
 def find_recipient_ids(tx: Tx, channel_ids: Sequence[int]) -> dict[int, list[int]]:
-    """Return the user IDs of the recipients of private channels by channel ID, in ascending order."""
+    """Return the user IDs of the recipients of private channels by channel ID, in ascending order.
+
+    Channels without recipients are absent."""
     user_ids_by_channel: dict[int, list[int]] = {}
     for batch in batches(channel_ids):
         for channel_id, user_id in tx.all(
@@ -69,7 +71,7 @@ def find_recipient_ids(tx: Tx, channel_ids: Sequence[int]) -> dict[int, list[int
     return user_ids_by_channel
 
 
-def list_hidden_recipients(tx: Tx, channel_id: int) -> list[tuple[int, int]]:
+def list_recipients_who_hid(tx: Tx, channel_id: int) -> list[tuple[int, int]]:
     """List the user IDs of recipients who have hidden a private channel, each with 1 for a bot and 0 for a user."""
     return [
         (user_id, is_bot)
@@ -81,7 +83,7 @@ def list_hidden_recipients(tx: Tx, channel_id: int) -> list[tuple[int, int]]:
     ]
 
 
-def list_visible(tx: Tx, user_id: int) -> list[ChannelRow]:
+def list_visible_channels(tx: Tx, user_id: int) -> list[ChannelRow]:
     """List the private channels that a user has not hidden."""
     return tx.fetch(
         ChannelRow,
@@ -91,7 +93,8 @@ def list_visible(tx: Tx, user_id: int) -> list[ChannelRow]:
     )
 
 
-def list_groups(tx: Tx, user_id: int) -> list[ChannelRow]:
+def list_group_channels(tx: Tx, user_id: int) -> list[ChannelRow]:
+    """List all groups that a user is in, owned or not, by ascending ID."""
     return tx.fetch(
         ChannelRow,
         f"SELECT {CHANNEL_COLUMNS} FROM recipients r JOIN channels c ON c.id = r.channel_id "
@@ -101,7 +104,7 @@ def list_groups(tx: Tx, user_id: int) -> list[ChannelRow]:
 
 
 def list_channel_ids(tx: Tx, user_id: int) -> list[int]:
-    """List the IDs of all private channels of a user."""
+    """List the IDs of all private channels of a user, including hidden ones, in ascending order."""
     rows = tx.all("SELECT channel_id FROM recipients WHERE user_id = ? ORDER BY channel_id", user_id)
     return [row[0] for row in rows]
 
@@ -111,7 +114,7 @@ def delete_direct_channel(tx: Tx, channel_id: int) -> None:
     tx.run("DELETE FROM direct_messages WHERE channel_id = ?", channel_id)
 
 
-def count_groups(tx: Tx, user_id: int) -> int:
+def count_owned_groups(tx: Tx, user_id: int) -> int:
     """Return the number of groups that a user owns. A bot owns the groups of its application."""
     return int(
         tx.value(
@@ -124,7 +127,7 @@ def count_groups(tx: Tx, user_id: int) -> int:
     )
 
 
-def filter_sharing_guild(tx: Tx, user_id: int, other_ids: Sequence[int]) -> set[int]:
+def find_users_sharing_guild(tx: Tx, user_id: int, other_ids: Sequence[int]) -> set[int]:
     """Return the IDs among `other_ids` of users who share a guild with a user."""
     rows = tx.all(
         "SELECT DISTINCT b.user_id FROM members a JOIN members b ON b.guild_id = a.guild_id "
@@ -135,7 +138,7 @@ def filter_sharing_guild(tx: Tx, user_id: int, other_ids: Sequence[int]) -> set[
     return {row[0] for row in rows}
 
 
-def find_shared_guild_incidents(tx: Tx, user_id: int, other_id: int) -> dict[int, str | None]:
+def find_shared_guilds_incidents(tx: Tx, user_id: int, other_id: int) -> dict[int, str | None]:
     """Return the incident actions, as JSON or None, of the guilds that two users share, by guild ID."""
     rows = tx.all(
         "SELECT g.id, g.incidents FROM members a JOIN members b ON b.guild_id = a.guild_id AND b.user_id = ? "
@@ -146,7 +149,7 @@ def find_shared_guild_incidents(tx: Tx, user_id: int, other_id: int) -> dict[int
     return {row[0]: row[1] for row in rows}
 
 
-def list_all(tx: Tx, user_id: int) -> list[ChannelRow]:
+def list_channels(tx: Tx, user_id: int) -> list[ChannelRow]:
     """List the private channels of a user, including hidden ones, by ascending ID."""
     return tx.fetch(
         ChannelRow,

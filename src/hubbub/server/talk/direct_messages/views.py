@@ -17,7 +17,7 @@ def private_channels(call: Call) -> list[PrivateChannel]:
     if call.actor.is_bot:
         return []
     rows = sorted(
-        store.list_visible(call.tx, call.user_id), key=lambda row: row.last_message_id or row.id, reverse=True
+        store.list_visible_channels(call.tx, call.user_id), key=lambda row: row.last_message_id or row.id, reverse=True
     )
     recipient_ids_by_channel = store.find_recipient_ids(call.tx, [row.id for row in rows])
     user_rows = users.find_many(
