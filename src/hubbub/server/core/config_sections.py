@@ -285,8 +285,8 @@ class RetentionConfig(msgspec.Struct, frozen=True, kw_only=True):
         return any(getattr(self, name) is not None for name in self.__struct_fields__)
 
 
-def find_oldest_ms(now_ms: int, days: int | None) -> int | None:
-    """Return the time before which records expire, or None if they are kept without a limit."""
+def compute_expiry_cutoff_ms(now_ms: int, days: int | None) -> int | None:
+    """Return the time (Unix milliseconds) before which records expire, or None if they are kept without a limit."""
     return None if days is None else now_ms - days * DAY_MS
 
 

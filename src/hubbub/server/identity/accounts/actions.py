@@ -12,7 +12,7 @@ from hubbub.protocol.resources import accounts as wire
 from hubbub.server.core import auth
 from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Call
-from hubbub.server.core.config_sections import find_oldest_ms
+from hubbub.server.core.config_sections import compute_expiry_cutoff_ms
 from hubbub.server.identity import oauth2, registration, users
 from hubbub.server.identity.accounts import ports, store
 from hubbub.server.identity.accounts.credentials import totp
@@ -246,8 +246,8 @@ def delete(call: Call, user_id: UserId) -> None:
 
 def clear_expired_addresses(call: Call, limit: int) -> bool:
     """Remove the IP addresses and user agents of old sign-ins. Return whether there may be more."""
-    oldest_ms = find_oldest_ms(call.now_ms, call.config.retention.address_days)
-    return oldest_ms is not None and store.clear_addresses_before(call.tx, Snowflake.at(oldest_ms), limit) == limit
+    cutoff_ms = compute_expiry_cutoff_ms(call.now_ms, call.config.retention.address_days)
+    return cutoff_ms is not None and store.clear_addresses_before(call.tx, Snowflake.at(cutoff_ms), limit) == limit
 
 
 # Second factor

@@ -5,7 +5,7 @@ from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.resources.moderation_decisions import AppealState, DecisionAction
 from hubbub.server.core.call import Call
-from hubbub.server.core.config_sections import find_oldest_ms
+from hubbub.server.core.config_sections import compute_expiry_cutoff_ms
 from hubbub.server.identity import accounts, administration, users
 from hubbub.server.identity.moderation_decisions import ports, store
 from hubbub.server.identity.moderation_decisions.store import DecisionRow
@@ -119,10 +119,10 @@ def require_decision(call: Call, decision_id: int) -> DecisionRow:
 
 def delete_expired(call: Call, limit: int) -> bool:
     """Delete decisions that are older than the setting allows. Return whether there may be more."""
-    oldest_ms = find_oldest_ms(call.now_ms, call.config.retention.decision_days)
-    if oldest_ms is None:
+    cutoff_ms = compute_expiry_cutoff_ms(call.now_ms, call.config.retention.decision_days)
+    if cutoff_ms is None:
         return False
-    return store.delete_before(call.tx, Snowflake.at(oldest_ms), call.now_ms, limit) == limit
+    return store.delete_before(call.tx, Snowflake.at(cutoff_ms), call.now_ms, limit) == limit
 
 
 def _require_other_operator(call: Call, row: DecisionRow, user_id: UserId) -> None:

@@ -8,7 +8,7 @@ from hubbub.protocol.resources import reports as wire
 from hubbub.protocol.resources.moderation_decisions import DecisionAction
 from hubbub.protocol.resources.reports import CaseAction, ReportTarget
 from hubbub.server.core.call import Call
-from hubbub.server.core.config_sections import find_oldest_ms
+from hubbub.server.core.config_sections import compute_expiry_cutoff_ms
 from hubbub.server.identity import administration, moderation_decisions, users
 from hubbub.server.places import guild_administration, guilds
 from hubbub.server.talk import direct_messages, messages
@@ -18,7 +18,7 @@ from hubbub.server.talk.reports.store import CaseRow, ReportRow
 NOTIFY_REPORTERS_JOB: Final = "reports.notify_reporters"
 """Kind of the job that sends the outcome of a case to its reporters."""
 NOTICES_BATCH_SIZE: Final = 50
-"""Number of reporters that receive a notice in one transaction."""
+"""Maximum number of reporters that receive a notice in one transaction."""
 
 
 def create(call: Call, body: wire.CreateReport) -> tuple[ReportRow, CaseRow]:
@@ -55,7 +55,7 @@ def create(call: Call, body: wire.CreateReport) -> tuple[ReportRow, CaseRow]:
 
 
 def assign(call: Call, case: CaseRow, assignee_id: int | None, *, detail: str = "") -> CaseRow:
-    """Assign an open case to an operator, or to no operator. `detail` is for the audit log of operators."""
+    """Assign an open case to an operator, or remove its assignee with None. `detail` is for the audit log of operators."""
     _require_open(case)
     if case.assignee_id != assignee_id:
         store.set_assignee(call.tx, case.id, assignee_id)
@@ -74,12 +74,13 @@ def decide(
 ) -> CaseRow:
     """Decide about a case, which closes all its reports, and notify the reporters.
 
-    The affected account also receives a notice about a warning or a deleted message."""
+    The actions WARN and DELETE_MESSAGE also send a direct message to the affected account. `should_delete_message` deletes
+    the reported message in addition to WARN or SUSPEND_USER; that deletion is not mentioned to the account."""
     _require_open(case)
     _validate_decision(call, case, action, note=note, ends_ms=ends_ms, should_delete_message=should_delete_message)
     if should_delete_message or action == CaseAction.DELETE_MESSAGE:
         _delete_message(call, case)
-    decision_id = _apply_decision(call, case, action, note or "", ends_ms)
+    decision_id = _execute_action(call, case, action, note or "", ends_ms)
     decided_case = case._replace(
         action=action.value,
         note=note,
@@ -94,12 +95,14 @@ def decide(
     return decided_case
 
 
-def notify_reporters(call: Call, case_id: int, after_id: int) -> None:
-    """Send the outcome of a case to a batch of its reporters, and schedule the next batch if there may be one."""
+def notify_reporters(call: Call, case_id: int, after_report_id: int) -> None:
+    """Send the outcome of a case to a batch of its reporters, and schedule the next batch if there may be one.
+
+    The batch consists of the reports with IDs above `after_report_id`."""
     case = store.find_case(call.tx, case_id)
     if case is None or case.action is None:
         return
-    reports = store.list_reports(call.tx, case_id, after_id=after_id, limit=NOTICES_BATCH_SIZE)
+    reports = store.list_reports(call.tx, case_id, after_id=after_report_id, limit=NOTICES_BATCH_SIZE)
     outcome = (
         "They found no violation of the rules."
         if case.action == CaseAction.DISMISS
@@ -115,8 +118,8 @@ def notify_reporters(call: Call, case_id: int, after_id: int) -> None:
 
 def delete_expired(call: Call, limit: int) -> bool:
     """Delete at most `limit` cases whose decision is older than `retention.report_days`. Return whether more may be left."""
-    oldest_ms = find_oldest_ms(call.now_ms, call.config.retention.report_days)
-    return oldest_ms is not None and store.delete_decided_before(call.tx, oldest_ms, limit) == limit
+    cutoff_ms = compute_expiry_cutoff_ms(call.now_ms, call.config.retention.report_days)
+    return cutoff_ms is not None and store.delete_decided_before(call.tx, cutoff_ms, limit) == limit
 
 
 def require_case(call: Call, case_id: int) -> CaseRow:
@@ -146,8 +149,14 @@ def _validate_decision(
         form.add("action", "NO_GUILD", "The reported object is not in a guild.")
     if action in (CaseAction.WARN, CaseAction.SUSPEND_USER) and case.user_id is None:
         form.add("action", "NO_ACCOUNT", "The author is a bot or webhook. Disable the application instead.")
-    if should_delete_message and not (is_about_message and action in (CaseAction.WARN, CaseAction.SUSPEND_USER)):
+    if should_delete_message and not is_about_message:
         form.add("delete_message", "NOT_A_MESSAGE", "Only a reported message can be deleted.")
+    elif should_delete_message and action not in (CaseAction.WARN, CaseAction.SUSPEND_USER):
+        form.add(
+            "delete_message",
+            "NOT_A_MESSAGE",
+            "Only a warning or the suspension of an account can also delete the message.",
+        )
     if ends_ms is not None and action != CaseAction.SUSPEND_USER:
         form.add("ends_at", "NOT_A_SUSPENSION", "Only the suspension of an account has an end.")
     elif ends_ms is not None and ends_ms <= call.now_ms:
@@ -155,10 +164,10 @@ def _validate_decision(
     form.raise_if_any()
 
 
-def _apply_decision(call: Call, case: CaseRow, action: CaseAction, note: str, ends_ms: int | None) -> int | None:
-    """Execute a decision and return the ID of the decision about the affected account, or None if there is none.
+def _execute_action(call: Call, case: CaseRow, action: CaseAction, note: str, ends_ms: int | None) -> int | None:
+    """Execute an action and return the ID of the moderation decision that it records about an account, or None.
 
-    Only a warning and the deletion of a message send a notice to the account."""
+    WARN and DELETE_MESSAGE send a direct message to the account. The slice `account_emails` reports a suspension."""
     if action == CaseAction.DISMISS:
         return None
     if action == CaseAction.SUSPEND_GUILD:

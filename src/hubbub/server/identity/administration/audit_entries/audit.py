@@ -4,7 +4,7 @@ from hubbub.protocol import codec
 from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.resources import administration as wire
 from hubbub.server.core.call import Call
-from hubbub.server.core.config_sections import find_oldest_ms
+from hubbub.server.core.config_sections import compute_expiry_cutoff_ms
 from hubbub.server.identity import users
 from hubbub.server.identity.administration import store
 from hubbub.server.identity.administration.store import AuditRow
@@ -74,5 +74,5 @@ def list_entries(call: Call, query: wire.ListOperatorAudit) -> list[wire.Operato
 
 def delete_expired(call: Call, limit: int) -> bool:
     """Delete entries that are older than the setting allows. Return whether there may be more."""
-    oldest_ms = find_oldest_ms(call.now_ms, call.config.retention.audit_days)
-    return oldest_ms is not None and store.delete_audit_before(call.tx, Snowflake.at(oldest_ms), limit) == limit
+    cutoff_ms = compute_expiry_cutoff_ms(call.now_ms, call.config.retention.audit_days)
+    return cutoff_ms is not None and store.delete_audit_before(call.tx, Snowflake.at(cutoff_ms), limit) == limit
