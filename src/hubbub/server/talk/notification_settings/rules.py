@@ -14,7 +14,7 @@ EVERYONE_MENTION: Final = 4
 PRIVATE_MESSAGE: Final = 8
 """Bit of a message in a private channel."""
 
-PRIVATE_CHANNELS: Final = 0
+PRIVATE_CHANNELS_GUILD_ID: Final = 0
 """Guild ID under which the settings for private channels are stored."""
 
 
@@ -30,7 +30,9 @@ class GuildSettingsRow(NamedTuple):
     muted: int = 0
     mute_end_ms: int | None = None
     mute_seconds: int = -1
+    """Chosen length of the mute in seconds; -1 for a mute without an end."""
     version: int = 0
+    """Number of changes of these settings and of those of the guild's channels."""
 
 
 class ChannelSettingsRow(NamedTuple):
@@ -43,16 +45,18 @@ class ChannelSettingsRow(NamedTuple):
     muted: int = 0
     mute_end_ms: int | None = None
     mute_seconds: int = -1
+    """Chosen length of the mute in seconds; -1 for a mute without an end."""
     collapsed: int = 0
+    """1 if the user collapsed the category in the channel list."""
 
 
 class ChannelPath(NamedTuple):
     """A channel with the channels that it inherits settings from, nearest first."""
 
     guild_id: int
-    """ID of the guild; 0 for private channels."""
+    """ID of the guild; `PRIVATE_CHANNELS_GUILD_ID` for private channels."""
     channel_ids: tuple[int, ...]
-    """IDs of the channel, its parent and the category of its parent."""
+    """IDs of the channel, of the channel that a thread belongs to, and of the category, as far as they exist."""
 
 
 def is_muted_at(row: GuildSettingsRow | ChannelSettingsRow, now_ms: int) -> bool:
@@ -93,26 +97,30 @@ class NotificationRules:
         guild_row = self._guild_rows.get(path.guild_id)
         return default_level if guild_row is None or guild_row.level == NotificationLevel.INHERIT else guild_row.level
 
-    def counts_as_mention(self, path: ChannelPath, kinds: int) -> bool:
-        """Return whether a message counts as a mention; `kinds` are its bits, such as `DIRECT_MENTION`.
+    def counts_as_mention(self, path: ChannelPath, mention_bits: int) -> bool:
+        """Return whether a message counts as a mention; `mention_bits` are its bits, such as `DIRECT_MENTION`.
 
-        In a muted channel only direct mentions count, and in a channel with the level NOTHING no message counts."""
+        A message in a private channel counts like a mention. In a muted channel only direct mentions count, and in a channel
+        with the level NOTHING no message counts."""
         if self.level(path) == NotificationLevel.NOTHING:
             return False
         if self.is_muted(path):
-            return bool(kinds & DIRECT_MENTION)
+            return bool(mention_bits & DIRECT_MENTION)
         guild_row = self._guild_rows.get(path.guild_id)
         if guild_row is not None and guild_row.suppress_roles:
-            kinds &= ~ROLE_MENTION
+            mention_bits &= ~ROLE_MENTION
         if guild_row is not None and guild_row.suppress_everyone:
-            kinds &= ~EVERYONE_MENTION
-        return kinds != 0
+            mention_bits &= ~EVERYONE_MENTION
+        return mention_bits != 0
 
-    def notifies(self, path: ChannelPath, kinds: int, *, default_level: int) -> bool:
+    def notifies(self, path: ChannelPath, mention_bits: int, *, default_level: int) -> bool:
         """Return whether a message notifies the user; `default_level` is the default level of the guild."""
         if self.is_muted(path):
             return False
-        return self.counts_as_mention(path, kinds) or self.level(path, default_level) == NotificationLevel.ALL_MESSAGES
+        return (
+            self.counts_as_mention(path, mention_bits)
+            or self.level(path, default_level) == NotificationLevel.ALL_MESSAGES
+        )
 
     def allows_push(self, path: ChannelPath) -> bool:
         """Return whether messages of the guild are sent as push notifications."""

@@ -8,7 +8,7 @@ from hubbub.server.core.personal_data import Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.places import channels
 from hubbub.server.talk.notification_settings.rules import (
-    PRIVATE_CHANNELS,
+    PRIVATE_CHANNELS_GUILD_ID,
     ChannelPath,
     ChannelSettingsRow,
     GuildSettingsRow,
@@ -90,7 +90,7 @@ def find_channel_paths(tx: Tx, channel_ids: Collection[int]) -> dict[int, Channe
             if parent is None:
                 break
             row = parent
-        paths[channel_id] = ChannelPath(row.guild_id or PRIVATE_CHANNELS, tuple(path_ids))
+        paths[channel_id] = ChannelPath(row.guild_id or PRIVATE_CHANNELS_GUILD_ID, tuple(path_ids))
     return paths
 
 
@@ -124,7 +124,9 @@ def delete_channel_settings(tx: Tx, channel_ids: Collection[int]) -> None:
 def delete_guild_settings(tx: Tx, guild_id: int) -> None:
     """Delete the settings of all users for a guild, except settings for its channels."""
     # The settings for private channels belong to no guild.
-    tx.run("DELETE FROM notification_settings WHERE guild_id = ? AND guild_id <> ?", guild_id, PRIVATE_CHANNELS)
+    tx.run(
+        "DELETE FROM notification_settings WHERE guild_id = ? AND guild_id <> ?", guild_id, PRIVATE_CHANNELS_GUILD_ID
+    )
 
 
 def delete_user_settings(tx: Tx, user_id: int) -> None:

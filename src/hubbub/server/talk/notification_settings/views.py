@@ -7,7 +7,11 @@ from hubbub.protocol.ids import ChannelId, GuildId
 from hubbub.protocol.resources import notification_settings as wire
 from hubbub.server.core.store import Tx
 from hubbub.server.talk.notification_settings import store
-from hubbub.server.talk.notification_settings.rules import PRIVATE_CHANNELS, ChannelSettingsRow, GuildSettingsRow
+from hubbub.server.talk.notification_settings.rules import (
+    PRIVATE_CHANNELS_GUILD_ID,
+    ChannelSettingsRow,
+    GuildSettingsRow,
+)
 
 
 def list_settings(tx: Tx, user_id: int) -> list[wire.UserGuildSettings]:
@@ -25,7 +29,7 @@ def list_settings(tx: Tx, user_id: int) -> list[wire.UserGuildSettings]:
 def settings(row: GuildSettingsRow, channel_rows: Sequence[ChannelSettingsRow]) -> wire.UserGuildSettings:
     """Return the settings of a guild or of private channels."""
     return wire.UserGuildSettings(
-        guild_id=None if row.guild_id == PRIVATE_CHANNELS else GuildId(row.guild_id),
+        guild_id=None if row.guild_id == PRIVATE_CHANNELS_GUILD_ID else GuildId(row.guild_id),
         message_notifications=row.level,
         suppress_everyone=bool(row.suppress_everyone),
         suppress_roles=bool(row.suppress_roles),
