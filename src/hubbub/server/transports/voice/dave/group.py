@@ -16,7 +16,7 @@ from hubbub.server.transports.voice.dave.messages import (
     OutgoingMessage,
     build_message,
 )
-from hubbub.server.transports.voice.dave.participants import KEY_PACKAGE_SECONDS, Participant, Transition
+from hubbub.server.transports.voice.dave.participants import KEY_PACKAGE_TIMEOUT_SECONDS, Participant, Transition
 from hubbub.server.transports.voice.dave.proposals import Proposal
 from hubbub.server.transports.voice.dave.tree import Tree
 
@@ -95,8 +95,8 @@ class DaveGroup:
         participant = self._participants.get(user_id)
         if participant is None or participant.leaf_index is None:
             return False
-        transition = self._transitions.get(participant.entry_transition)
-        return transition is None or user_id not in transition.waiting
+        transition = self._transitions.get(participant.entry_transition_id)
+        return transition is None or user_id not in transition.pending
 
     def allows_unencrypted(self, now: float) -> bool:
         """Return whether frames without end-to-end encryption may be forwarded: at version 0 and during an upgrade."""
@@ -110,10 +110,10 @@ class DaveGroup:
     @property
     def deadline(self) -> float | None:
         """Time in seconds at which `tick` must be called, or None. Every call of a method may change it."""
-        due_times = [transition.due for transition in self._transitions.values()]
+        due_times = [transition.deadline for transition in self._transitions.values()]
         due_times += [time for time in (self._commit_due_at, self._settle_due_at) if time is not None]
         due_times += [
-            participant.missing_since + KEY_PACKAGE_SECONDS
+            participant.missing_since + KEY_PACKAGE_TIMEOUT_SECONDS
             for participant in self._participants.values()
             if participant.missing_since is not None and not participant.is_overdue
         ]
@@ -187,11 +187,11 @@ class DaveGroup:
     def tick(self, now: float) -> list[OutgoingMessage]:
         """Handle the timeouts that are due."""
         messages: list[OutgoingMessage] = []
-        for transition in [transition for transition in self._transitions.values() if transition.due <= now]:
+        for transition in [transition for transition in self._transitions.values() if transition.deadline <= now]:
             messages += self._execute_transition(transition)
         for participant in self._participants.values():
             participant.is_overdue = (
-                participant.missing_since is not None and participant.missing_since + KEY_PACKAGE_SECONDS <= now
+                participant.missing_since is not None and participant.missing_since + KEY_PACKAGE_TIMEOUT_SECONDS <= now
             )
         if self._settle_due_at is not None and self._settle_due_at <= now:
             self._settle_due_at = None
@@ -239,7 +239,7 @@ class DaveGroup:
         """Handle INVALID_COMMIT_WELCOME: the client could not apply a commit or Welcome."""
         transition = self._transitions.get(transition_id)
         if transition is not None and transition.record_failure(participant.user_id):
-            committer = self._participants.get(transition.committer or 0)
+            committer = self._participants.get(transition.committer_id or 0)
             if committer is not None:
                 # A single validator may itself be wrong, so its first report is not enough to exclude the committer.
                 committer.penalty += min(len(transition.validators), _PENALTY_MAX)
@@ -398,7 +398,7 @@ class DaveGroup:
         leaf_indexes = tree.apply(commit, applied_proposals)
         member_ids = [participant.user_id for participant in self._group_members()]
         transition = self._new_transition(now, DAVE_VERSION)
-        transition.committer = committer.user_id
+        transition.committer_id = committer.user_id
         transition_prefix = codec.u16(transition.id)
         messages = [build_message(member_ids, DaveOpcode.ANNOUNCE_COMMIT, transition_prefix + commit_bytes)]
         new_member_ids: list[int] = []
@@ -414,7 +414,7 @@ class DaveGroup:
             ):
                 continue
             participant.leaf_index = leaf_indexes[key_package.ref]
-            participant.entry_transition = transition.id
+            participant.entry_transition_id = transition.id
             new_member_ids.append(participant.user_id)
             messages.append(
                 build_message(
@@ -425,9 +425,9 @@ class DaveGroup:
             )
         if tree.epoch == 1:
             # The first commit creates the group, so its committer enters with it.
-            committer.entry_transition = transition.id
+            committer.entry_transition_id = transition.id
         transition.recipients.update(member_ids, new_member_ids)
-        transition.waiting.update(transition.recipients)
+        transition.pending.update(transition.recipients)
         transition.validators = set(member_ids) - {committer.user_id} or set(new_member_ids)
         self._initial_group.clear()
         self._sent_proposals = {}
@@ -447,16 +447,16 @@ class DaveGroup:
     def _handle_ready(self, participant: Participant, transition_id: int) -> list[OutgoingMessage]:
         """Handle TRANSITION_READY: the client is ready for a transition."""
         transition = self._transitions.get(transition_id)
-        if transition is None or participant.user_id not in transition.waiting:
+        if transition is None or participant.user_id not in transition.pending:
             return []
         return self._stop_waiting_for(transition, participant.user_id)
 
     def _stop_waiting_for(self, transition: Transition, user_id: int) -> list[OutgoingMessage]:
         """Stop waiting for a member, and execute the transition if it was the last one."""
-        transition.waiting.discard(user_id)
-        if transition.waiting:
+        transition.pending.discard(user_id)
+        if transition.pending:
             return []
-        committer = self._participants.get(transition.committer or 0)
+        committer = self._participants.get(transition.committer_id or 0)
         if committer is not None and not transition.failed:
             committer.penalty = 0
         return self._execute_transition(transition)
@@ -480,7 +480,7 @@ class DaveGroup:
         for transition in list(self._transitions.values()):
             if user_id not in transition.failed:
                 transition.recipients.discard(user_id)
-            if user_id in transition.waiting:
+            if user_id in transition.pending:
                 messages += self._stop_waiting_for(transition, user_id)
         return messages
 
@@ -529,7 +529,7 @@ class DaveGroup:
             return []
         transition = self._new_transition(now, 0)
         transition.recipients.update(participant.user_id for participant in dave_participants)
-        transition.waiting.update(transition.recipients)
+        transition.pending.update(transition.recipients)
         return [
             build_message(transition.recipients, DaveOpcode.PREPARE_TRANSITION, PrepareTransition(0, transition.id))
         ]
