@@ -23,6 +23,7 @@ from hubbub.server.transports.web.console.common import (
 from hubbub.server.transports.web.page_requests import PageRequest
 
 PATH: Final = "/users"
+"""Path of the page, relative to `CONSOLE_PATH`."""
 USER_PATH: Final = PATH + r"/{user_id:\d{1,19}}"
 STATES: Final = (("", "All accounts"), ("suspended", "Suspended"), ("deleting", "Being deleted"))
 

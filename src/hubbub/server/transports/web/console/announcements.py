@@ -17,6 +17,7 @@ from hubbub.server.transports.web.console.common import (
 from hubbub.server.transports.web.page_requests import PageRequest
 
 PATH: Final = "/announcements"
+"""Path of the page, relative to `CONSOLE_PATH`."""
 LEVELS: Final = (("info", "Information"), ("warning", "Warning"), ("critical", "Critical"))
 STATES: Final = {"scheduled": "Scheduled", "active": "Shown", "ended": "Ended"}
 FIELDS: Final = ("content", "level", "starts_at", "ends_at")

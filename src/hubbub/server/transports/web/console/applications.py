@@ -20,6 +20,7 @@ from hubbub.server.transports.web.console.common import (
 from hubbub.server.transports.web.page_requests import PageRequest
 
 PATH: Final = "/applications"
+"""Path of the page, relative to `CONSOLE_PATH`."""
 APPLICATION_PATH: Final = PATH + r"/{application_id:\d{1,19}}"
 STATES: Final = (("", "All applications"), ("disabled", "Disabled"))
 

@@ -11,12 +11,13 @@ from hubbub.server.transports.web.console.common import ACTIONS, CONSOLE_PATH, c
 from hubbub.server.transports.web.page_requests import PageRequest
 
 PATH: Final = "/audit-log"
-PAGE_SIZE: Final = 50
+"""Path of the page, relative to `CONSOLE_PATH`."""
+AUDIT_LOG_PAGE_SIZE: Final = 50
 
 
 @console_page("GET", PATH)
 async def show_audit_log(request: PageRequest, operator: Operator) -> web.Response:
-    """List the actions of operators, `PAGE_SIZE` per page, filtered by operator, action and target."""
+    """List the actions of operators, `AUDIT_LOG_PAGE_SIZE` per page, filtered by operator, action and target."""
     filters = {}
     for name in ("operator_id", "target_id"):
         id_text = request.query_parameter(name).strip()
@@ -24,20 +25,21 @@ async def show_audit_log(request: PageRequest, operator: Operator) -> web.Respon
             filters[name] = id_text
     if request.query_parameter("action") in ACTIONS:
         filters["action"] = request.query_parameter("action")
-    query = {name: [value] for name, value in filters.items()} | {"limit": [str(PAGE_SIZE + 1)]}
+    # The request asks for one entry more than a page, which shows whether there is a next page.
+    query = {name: [value] for name, value in filters.items()} | {"limit": [str(AUDIT_LOG_PAGE_SIZE + 1)]}
     before = request.query_parameter("before")
     if before.isascii() and before.isdigit():
         query["before"] = [before]
     entries = await request.call(wire.LIST_OPERATOR_ACTIONS, query=query)
     next_path = None
-    if len(entries) > PAGE_SIZE:
-        parameters = filters | {"before": str(int(entries[PAGE_SIZE - 1].id))}
+    if len(entries) > AUDIT_LOG_PAGE_SIZE:
+        parameters = filters | {"before": str(int(entries[AUDIT_LOG_PAGE_SIZE - 1].id))}
         next_path = f"{CONSOLE_PATH}{PATH}?{urlencode(parameters)}"
     return render(
         request,
         "audit_log.html",
         operator,
-        entries=entries[:PAGE_SIZE],
+        entries=entries[:AUDIT_LOG_PAGE_SIZE],
         filters=filters,
         operators=await request.call(wire.LIST_OPERATORS),
         next_path=next_path,

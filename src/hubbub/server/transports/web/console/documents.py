@@ -18,6 +18,7 @@ from hubbub.server.transports.web.console.common import (
 from hubbub.server.transports.web.page_requests import PageRequest
 
 PATH: Final = "/documents"
+"""Path of the page, relative to `CONSOLE_PATH`."""
 TITLES: Final = {DocumentKind.TERMS: "Terms of use", DocumentKind.PRIVACY: "Privacy notice"}
 
 

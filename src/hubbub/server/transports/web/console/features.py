@@ -17,6 +17,7 @@ from hubbub.server.transports.web.console.common import (
 from hubbub.server.transports.web.page_requests import PageRequest
 
 PATH: Final = "/features"
+"""Path of the page, relative to `CONSOLE_PATH`."""
 FEATURES: Final = {
     "registration": ("Registration", "New users can create accounts."),
     "guild_creation": ("Guild creation", "Users can create guilds, also from templates."),

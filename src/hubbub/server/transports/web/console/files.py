@@ -19,6 +19,7 @@ from hubbub.server.transports.web.console.common import (
 from hubbub.server.transports.web.page_requests import PageRequest
 
 PATH: Final = "/files"
+"""Path of the page, relative to `CONSOLE_PATH`."""
 MIB: Final = 1024 * 1024
 
 

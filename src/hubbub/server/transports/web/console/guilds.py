@@ -21,6 +21,7 @@ from hubbub.server.transports.web.console.common import (
 from hubbub.server.transports.web.page_requests import PageRequest
 
 PATH: Final = "/guilds"
+"""Path of the page, relative to `CONSOLE_PATH`."""
 GUILD_PATH: Final = PATH + r"/{guild_id:\d{1,19}}"
 STATES: Final = (("", "All guilds"), ("suspended", "Suspended"), ("deleting", "Being deleted"))
 

@@ -12,6 +12,7 @@ from hubbub.server.transports.web.console.common import CONSOLE_PATH, console_pa
 from hubbub.server.transports.web.page_requests import PageRequest
 
 PATH: Final = "/operators"
+"""Path of the page, relative to `CONSOLE_PATH`."""
 ROLES: Final = (
     ("auditor", "Auditor: reads everything"),
     ("moderator", "Moderator: suspends and deletes accounts"),

@@ -13,24 +13,25 @@ from hubbub.server.transports.web.console.common import CONSOLE_PATH, console_pa
 from hubbub.server.transports.web.page_requests import PageRequest
 
 PATH: Final = "/queues"
-PAGE_SIZE: Final = 50
+"""Path of the page, relative to `CONSOLE_PATH`."""
+JOBS_PAGE_SIZE: Final = 50
 
 
 @console_page("GET", PATH)
 async def show_queues(request: PageRequest, operator: Operator) -> web.Response:
     """Show the queues, and the jobs that failed or, if the query requests it, are retried."""
     state = "retrying" if request.query_parameter("state") == "retrying" else "failed"
-    query = {"state": [state], "limit": [str(PAGE_SIZE + 1)]}
+    query = {"state": [state], "limit": [str(JOBS_PAGE_SIZE + 1)]}
     after = request.query_parameter("after")
     if after.isascii() and after.isdigit():
         query["after"] = [after]
     jobs = await request.call(wire.LIST_JOBS, query=query)
     next_path = None
-    if len(jobs) > PAGE_SIZE:
-        next_path = f"{CONSOLE_PATH}{PATH}?state={state}&after={int(jobs[PAGE_SIZE - 1].id)}"
+    if len(jobs) > JOBS_PAGE_SIZE:
+        next_path = f"{CONSOLE_PATH}{PATH}?state={state}&after={int(jobs[JOBS_PAGE_SIZE - 1].id)}"
     queues = await request.call(wire.LIST_JOB_QUEUES)
     return render(
-        request, "queues.html", operator, queues=queues, jobs=jobs[:PAGE_SIZE], state=state, next_path=next_path
+        request, "queues.html", operator, queues=queues, jobs=jobs[:JOBS_PAGE_SIZE], state=state, next_path=next_path
     )
 
 

@@ -18,6 +18,7 @@ from hubbub.server.transports.web.console.common import (
 from hubbub.server.transports.web.page_requests import PageRequest
 
 PATH: Final = "/registrations"
+"""Path of the page, relative to `CONSOLE_PATH`."""
 STATES: Final = (("pending", "Waiting"), ("rejected", "Rejected"))
 FIELDS: Final = ("note", "email", "uses_max", "expires_in_days")
 MODES: Final = {

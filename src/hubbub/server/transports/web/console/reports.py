@@ -13,6 +13,7 @@ from hubbub.server.transports.web.console.common import CONSOLE_PATH, PAGE_SIZE,
 from hubbub.server.transports.web.page_requests import PageRequest
 
 PATH: Final = "/reports"
+"""Path of the page, relative to `CONSOLE_PATH`."""
 CASE_PATH: Final = PATH + r"/{case_id:\d{1,19}}"
 APPEALS_PATH: Final = "/appeals"
 

@@ -13,6 +13,7 @@ from hubbub.server.transports.web.console.common import CONSOLE_PATH, PAGE_SIZE,
 from hubbub.server.transports.web.page_requests import PageRequest, is_local_path
 
 PATH: Final = "/sessions"
+"""Path of the page, relative to `CONSOLE_PATH`."""
 
 
 @console_page("GET", PATH)

@@ -1,6 +1,6 @@
 """Portal page for the installation contexts of an application, with the scopes and permissions requested in each."""
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from aiohttp import web
 from msgspec import UNSET
@@ -20,20 +20,31 @@ from hubbub.server.transports.web.portal.common import (
     update_application,
 )
 
-PATH = APPLICATION_PATH + "/installation"
+PATH: Final = APPLICATION_PATH + "/installation"
 
-CONTEXTS: Final = (
-    ("0", "guild", "Guild install", "A guild manager adds the app for all members."),
-    ("1", "user", "User install", "A user adds the app to their account and can use it everywhere."),
+
+class InstallationContext(NamedTuple):
+    """A place in which an application can be installed."""
+
+    key: str
+    """Key in `integration_types_config`."""
+    prefix: str
+    """Prefix of the names of form fields."""
+    title: str
+    description: str
+
+
+INSTALLATION_CONTEXTS: Final = (
+    InstallationContext("0", "guild", "Guild install", "A guild manager adds the app for all members."),
+    InstallationContext("1", "user", "User install", "A user adds the app to their account and can use it everywhere."),
 )
-"""Key in `integration_types_config`, prefix of the form fields, title and description of each context."""
 
 
 @page("GET", PATH)
 async def show_installation(request: PageRequest) -> web.Response:
     """Show the installation settings."""
     application = await load_application(request)
-    return render(request, "installation.html", application, **_settings_context(request, application))
+    return render(request, "installation.html", application, **_template_variables(request, application))
 
 
 @page("POST", PATH)
@@ -41,50 +52,52 @@ async def change_installation(request: PageRequest) -> web.Response:
     """Save the installation settings."""
     form = request.form
     config: dict[str, Any] = {}
-    for key, name, _, _ in CONTEXTS:
-        if form.checked(f"{name}_on"):
+    for context in INSTALLATION_CONTEXTS:
+        if form.checked(f"{context.prefix}_on"):
             install_params = {
-                "scopes": form.trimmed(f"{name}_scopes").split(),
+                "scopes": form.trimmed(f"{context.prefix}_scopes").split(),
                 "permissions": str(
                     sum(
                         PERMISSIONS_BY_NAME[permission]
-                        for permission in set(form.all(f"{name}_permission")) & set(PERMISSIONS_BY_NAME)
+                        for permission in set(form.all(f"{context.prefix}_permission")) & set(PERMISSIONS_BY_NAME)
                     )
                 ),
             }
-            config[key] = {"oauth2_install_params": install_params} if install_params["scopes"] else {}
+            config[context.key] = {"oauth2_install_params": install_params} if install_params["scopes"] else {}
     body = {"integration_types_config": config, "custom_install_url": form.optional("custom_install_url")}
     try:
         await update_application(request, body)
     except ApiError as error:
         application = await load_application(request)
+        # The API reports an invalid scope by its index; all scopes of a context belong to one form field. Only a
+        # list that repeats scopes has higher indexes.
         field_names = {
-            f"integration_types_config.{key}.oauth2_install_params.scopes.{number}": f"{name}_scopes"
-            for key, name, _, _ in CONTEXTS
-            for number in range(len(SCOPES))
+            f"integration_types_config.{context.key}.oauth2_install_params.scopes.{index}": f"{context.prefix}_scopes"
+            for context in INSTALLATION_CONTEXTS
+            for index in range(len(SCOPES))
         }
         fields = ("guild_scopes", "user_scopes", "custom_install_url")
-        context = _settings_context(request, application)
+        variables = _template_variables(request, application)
         return render_errors(
-            request, "installation.html", error, application, fields=fields, form_field_names=field_names, **context
+            request, "installation.html", error, application, fields=fields, form_field_names=field_names, **variables
         )
     return request.redirect(section_path(request, "/installation"), notice="Saved.")
 
 
-def _settings_context(request: PageRequest, application: Application) -> dict[str, Any]:
+def _template_variables(request: PageRequest, application: Application) -> dict[str, Any]:
     config = application.integration_types_config
     contexts = []
-    for key, name, title, description in CONTEXTS:
-        stored_config = config.get(key) if isinstance(config, dict) else None
+    for context in INSTALLATION_CONTEXTS:
+        stored_config = config.get(context.key) if isinstance(config, dict) else None
         install_params = None
         if isinstance(stored_config, IntegrationTypeConfiguration) and stored_config.oauth2_install_params is not UNSET:
             install_params = stored_config.oauth2_install_params
         contexts.append(
             {
-                "name": name,
-                "title": title,
-                "description": description,
-                "on": stored_config is not None,
+                "prefix": context.prefix,
+                "title": context.title,
+                "description": context.description,
+                "is_enabled": stored_config is not None,
                 "scopes": " ".join(install_params.scopes) if install_params is not None else "",
                 "permissions": permission_names(int(install_params.permissions)) if install_params is not None else [],
             }
