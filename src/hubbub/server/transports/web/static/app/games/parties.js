@@ -9,13 +9,19 @@ export function isPartyFull({ party }) {
   return Boolean(max) && current >= max;
 }
 
-/** Return whether an activity has a party that others can join on a computer; the party may be full. */
+/**
+ * Return whether an activity has a party that others can join on a computer; the party may be full. Activities that run
+ * inside the client (EMBEDDED) are joined in another way.
+ */
 export function isJoinable({ flags = 0, party, supported_platforms: platforms }) {
-  const isOnDesktop = !platforms?.length || platforms.includes("desktop");
-  return Boolean(flags & ActivityFlags.JOIN && party?.id) && isOnDesktop && !(flags & ActivityFlags.EMBEDDED);
+  const supportsDesktop = !platforms?.length || platforms.includes("desktop");
+  return Boolean(flags & ActivityFlags.JOIN && party?.id) && supportsDesktop && !(flags & ActivityFlags.EMBEDDED);
 }
 
-/** Return whether the user can join an activity of another user without an invite. */
+/**
+ * Return whether the user can join an activity of another user without an invite. The activity must be joinable; its party
+ * and the flag JOIN are not checked here.
+ */
 export function canJoinDirectly(state, userId, { flags = 0 }) {
   if (flags & ActivityFlags.PARTY_PRIVACY_FRIENDS && state.relationships.get(userId)?.type === RelationshipType.FRIEND)
     return true;

@@ -1,4 +1,4 @@
-/** Polls in messages. */
+/** Display of polls in messages, with voting. */
 
 import { h } from "../ui/dom.js";
 import { runAndReport } from "../ui/notices.js";
@@ -6,12 +6,12 @@ import { relativeTime } from "../ui/times.js";
 import { t, tn } from "../ui/translation.js";
 import { customEmojiImage } from "../content/markdown.js";
 
-/** Return the poll of a message with its voting buttons, or null. */
+/** Return the element of a message's poll with its voting buttons, or null if the message has no poll. */
 export function renderPoll(message, context) {
   const poll = message.poll;
   if (!poll) return null;
   const answerCounts = new Map((poll.results?.answer_counts ?? []).map(answerCount => [answerCount.id, answerCount]));
-  const total = [...answerCounts.values()].reduce((sum, answerCount) => sum + answerCount.count, 0);
+  const totalVotes = [...answerCounts.values()].reduce((sum, answerCount) => sum + answerCount.count, 0);
   const hasEnded = Boolean(poll.results?.is_finalized);
   const ownAnswerIds = [...answerCounts.values()]
     .filter(answerCount => answerCount.me_voted)
@@ -22,7 +22,7 @@ export function renderPoll(message, context) {
         json: { answer_ids: ids },
       }),
     );
-  const onClick = id => {
+  const toggleAnswer = id => {
     if (ownAnswerIds.includes(id)) return vote(ownAnswerIds.filter(answerId => answerId !== id));
     return vote(poll.allow_multiselect ? [...ownAnswerIds, id] : [id]);
   };
@@ -42,7 +42,7 @@ export function renderPoll(message, context) {
     poll.answers.map(answer => {
       const count = answerCounts.get(answer.answer_id)?.count ?? 0,
         isChosen = ownAnswerIds.includes(answer.answer_id);
-      const share = total ? count / total : 0,
+      const share = totalVotes ? count / totalVotes : 0,
         media = answer.poll_media;
       return h(
         "button",
@@ -52,7 +52,7 @@ export function renderPoll(message, context) {
           disabled: hasEnded,
           "aria-pressed": isChosen ? "true" : "false",
           dataset: { focus: `answer-${answer.answer_id}` },
-          onclick: () => onClick(answer.answer_id),
+          onclick: () => toggleAnswer(answer.answer_id),
         },
         h("span", {
           class: "poll-share",
@@ -71,7 +71,7 @@ export function renderPoll(message, context) {
     h(
       "p",
       { class: "muted small" },
-      tn("{count} vote", "{count} votes", total),
+      tn("{count} vote", "{count} votes", totalVotes),
       !hasEnded && poll.expiry ? ` · ${t("ends {time}", { time: relativeTime(Date.parse(poll.expiry)) })}` : "",
     ),
   );

@@ -1,8 +1,8 @@
-/** Mixing of the microphone and the sound of a shared screen, because a participant sends one audio stream. */
+/** Mixer of the microphone and the sound of a shared screen, because a participant sends only one audio stream. */
 
 /** The sound of a shared screen and the microphone as one track. */
 export class Mixer {
-  #audio;
+  #audioContext;
   #destination;
   #screenSource;
   /** @type {MediaStreamAudioSourceNode | null} */
@@ -11,13 +11,13 @@ export class Mixer {
   #microphoneTrack = null;
 
   /**
-   * @param {AudioContext} audio
+   * @param {AudioContext} audioContext
    * @param {MediaStreamTrack} screenTrack
    */
-  constructor(audio, screenTrack) {
-    this.#audio = audio;
-    this.#destination = new MediaStreamAudioDestinationNode(audio);
-    this.#screenSource = new MediaStreamAudioSourceNode(audio, { mediaStream: new MediaStream([screenTrack]) });
+  constructor(audioContext, screenTrack) {
+    this.#audioContext = audioContext;
+    this.#destination = new MediaStreamAudioDestinationNode(audioContext);
+    this.#screenSource = new MediaStreamAudioSourceNode(audioContext, { mediaStream: new MediaStream([screenTrack]) });
     this.#screenSource.connect(this.#destination);
     this.screenTrack = screenTrack;
   }
@@ -33,10 +33,13 @@ export class Mixer {
     this.#microphoneSource?.disconnect();
     this.#microphoneTrack = track;
     this.#microphoneSource =
-      track === null ? null : new MediaStreamAudioSourceNode(this.#audio, { mediaStream: new MediaStream([track]) });
+      track === null
+        ? null
+        : new MediaStreamAudioSourceNode(this.#audioContext, { mediaStream: new MediaStream([track]) });
     this.#microphoneSource?.connect(this.#destination);
   }
 
+  /** Stop the mixed track and the audio track of the shared screen; the track of the microphone stays live. */
   close() {
     this.setMicrophone(null);
     this.#screenSource.disconnect();

@@ -8,17 +8,18 @@ const RESUME_WINDOW_MS = 10_000;
 const RETRY_DELAY_MS = 500,
   RESPONSE_TIMEOUT_MS = 8_000,
   HEARTBEAT_INTERVAL_MAX_MS = 5_000;
-/** Close code of a page that resumes; a normal close would end the session. */
+/** Close code that the client sends before it resumes; 1000 would end the session. */
 const CLOSE_TO_RESUME = 4900;
 const NORMAL_CLOSE = 1000;
-/** Lowest close code that the server chooses itself; lower codes report a lost connection. */
-const SERVER_CODES_MIN = 4000;
+/** Lowest close code of the voice protocol; lower codes are those of WebSocket. */
+const VOICE_CLOSE_CODE_MIN = 4000;
 
 /**
  * A session of the voice gateway.
  *
- * Dispatches `message` `{op, data}` (a Uint8Array for binary messages), `heartbeat` after each acknowledgment, `connected`,
- * `lost` (resuming), and `ended` `{code}` when the session cannot be resumed.
+ * Dispatches events with values in `event.detail`: `message` `{op, data}` (a Uint8Array for binary messages), `heartbeat`
+ * after each acknowledgment, `connected` after Ready and Resumed, `lost` `{code}` before it resumes, and `ended` `{code}` when
+ * the session cannot be resumed.
  */
 export class VoiceGateway extends EventTarget {
   #ticket;
@@ -29,8 +30,8 @@ export class VoiceGateway extends EventTarget {
   #lostAt = 0;
   #heartbeatTimer = 0;
   #retryTimer = 0;
-  #deadlineTimer = 0;
-  #isAcknowledged = true;
+  #responseTimer = 0;
+  #isHeartbeatAcknowledged = true;
   #isClosed = false;
   /** Round trip time of the last heartbeat in milliseconds, or null. @type {number | null} */
   roundTripMs = null;
@@ -39,7 +40,8 @@ export class VoiceGateway extends EventTarget {
   constructor(ticket) {
     super();
     this.#ticket = ticket;
-    // The page's own origin needs no other certificate; another process has its own endpoint (decisions/0072).
+    // `/voice` of the page's origin is first, because the browser already accepts its certificate. If another process serves
+    // the call, the endpoint is used (decisions/0072).
     this.#urls = [
       `${location.origin.replace(/^http/, "ws")}/voice?v=${GATEWAY_VERSION}`,
       `wss://${ticket.endpoint}/?v=${GATEWAY_VERSION}`,
@@ -57,13 +59,13 @@ export class VoiceGateway extends EventTarget {
     socket.binaryType = "arraybuffer";
     let hasOpened = false;
     this.#socket = socket;
-    this.#startDeadline();
+    this.#startResponseTimer();
     socket.addEventListener("open", () => (hasOpened = true));
     socket.addEventListener("message", ({ data }) => socket === this.#socket && this.#receive(data));
     socket.addEventListener("close", ({ code }) => socket === this.#socket && this.#handleClose(code, hasOpened));
   }
 
-  /** Send a message. A Uint8Array is sent as a binary message. It is dropped while there is no connection. */
+  /** Send a message, binary if `payload` is a Uint8Array. The message is dropped while there is no connection. */
   send(op, payload) {
     if (this.#socket?.readyState !== WebSocket.OPEN) return;
     if (payload instanceof Uint8Array) {
@@ -103,8 +105,8 @@ export class VoiceGateway extends EventTarget {
     if (seq !== undefined) this.#sequence = seq;
     if (op === VoiceOpcode.HELLO) this.#authenticate(d.heartbeat_interval);
     else if (op === VoiceOpcode.HEARTBEAT_ACK) {
-      this.#isAcknowledged = true;
-      clearTimeout(this.#deadlineTimer);
+      this.#isHeartbeatAcknowledged = true;
+      clearTimeout(this.#responseTimer);
       this.roundTripMs = Math.max(0, Date.now() - d.t);
       this.#dispatch("heartbeat", null);
     } else {
@@ -125,13 +127,13 @@ export class VoiceGateway extends EventTarget {
         video: true,
         streams: [{ type: "video", rid: "100", quality: 100 }],
       });
-    this.#isAcknowledged = true;
+    this.#isHeartbeatAcknowledged = true;
     clearInterval(this.#heartbeatTimer);
     this.#heartbeatTimer = setInterval(() => this.#onHeartbeatDue(), Math.min(intervalMs, HEARTBEAT_INTERVAL_MAX_MS));
   }
 
   #onAuthenticated() {
-    clearTimeout(this.#deadlineTimer);
+    clearTimeout(this.#responseTimer);
     this.#isIdentified = true;
     this.#lostAt = 0;
     this.#sendHeartbeat();
@@ -139,27 +141,28 @@ export class VoiceGateway extends EventTarget {
   }
 
   #onHeartbeatDue() {
-    if (this.#isAcknowledged) this.#sendHeartbeat();
+    if (this.#isHeartbeatAcknowledged) this.#sendHeartbeat();
     else this.#reconnect();
   }
 
   #sendHeartbeat() {
-    this.#isAcknowledged = false;
+    this.#isHeartbeatAcknowledged = false;
     this.send(VoiceOpcode.HEARTBEAT, { t: Date.now(), seq_ack: this.#sequence });
-    this.#startDeadline();
+    this.#startResponseTimer();
   }
 
   /** Connect again if the server does not respond in time. */
-  #startDeadline() {
-    clearTimeout(this.#deadlineTimer);
-    this.#deadlineTimer = setTimeout(() => this.#reconnect(), RESPONSE_TIMEOUT_MS);
+  #startResponseTimer() {
+    clearTimeout(this.#responseTimer);
+    this.#responseTimer = setTimeout(() => this.#reconnect(), RESPONSE_TIMEOUT_MS);
   }
 
   #reconnect() {
     const socket = this.#socket;
     if (socket === null) return;
+    const hasOpened = socket.readyState !== WebSocket.CONNECTING;
     socket.close(CLOSE_TO_RESUME);
-    this.#handleClose(CLOSE_TO_RESUME, true);
+    this.#handleClose(CLOSE_TO_RESUME, hasOpened);
   }
 
   #handleClose(code, hasOpened) {
@@ -172,7 +175,7 @@ export class VoiceGateway extends EventTarget {
     }
     this.#lostAt ||= Date.now();
     const canResume =
-      this.#isIdentified && (code < SERVER_CODES_MIN || code === CLOSE_TO_RESUME) && code !== NORMAL_CLOSE;
+      this.#isIdentified && (code < VOICE_CLOSE_CODE_MIN || code === CLOSE_TO_RESUME) && code !== NORMAL_CLOSE;
     if (!canResume || Date.now() - this.#lostAt > RESUME_WINDOW_MS) {
       this.#isClosed = true;
       this.#dispatch("ended", { code });
@@ -188,7 +191,7 @@ export class VoiceGateway extends EventTarget {
   #clearTimers() {
     clearInterval(this.#heartbeatTimer);
     clearTimeout(this.#retryTimer);
-    clearTimeout(this.#deadlineTimer);
+    clearTimeout(this.#responseTimer);
   }
 
   #dispatch(name, detail) {

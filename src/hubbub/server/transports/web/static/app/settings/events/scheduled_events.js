@@ -22,9 +22,11 @@ export const EVENTS_SCREEN = { id: "events", label: t("Events"), icon: "calendar
 /** Return why the user cannot change an event, or null. */
 function editDenialReason(access, event) {
   const isOwn = event.creator_id === access.me.id;
-  const bits =
+  const permissions =
     isOwn && !access.hasPermissions(Permissions.MANAGE_EVENTS) ? Permissions.CREATE_EVENTS : Permissions.MANAGE_EVENTS;
-  return event.channel_id ? access.findChannelDenialReason(bits, event.channel_id) : access.findDenialReason(bits);
+  return event.channel_id
+    ? access.findChannelDenialReason(permissions, event.channel_id)
+    : access.findDenialReason(permissions);
 }
 
 const eventsPath = ({ guildId }) => `/guilds/${guildId}/scheduled-events`;
@@ -43,10 +45,10 @@ function build(view, focusedId = null) {
     label: t("Events"),
     emptyText: t("No events are scheduled. Create one to invite members to a time and place."),
     fetchItems: () => context.api.request("GET", eventsPath(view), { query: { with_user_count: true } }),
-    describeItem: event => eventEntry(view, event, open),
+    describeItem: event => describeEvent(view, event, open),
   });
   const add = async () => {
-    const event = await openCreation(view);
+    const event = await openCreationDialog(view);
     if (event === null) return;
     showNotice(t("{name} was created.", { name: event.name }), "done");
     await list.refresh();
@@ -93,7 +95,7 @@ function timeNode(event) {
   return h("span", null, ...tNodes("{start} to {end}", { start, end }));
 }
 
-function eventEntry(view, event, open) {
+function describeEvent(view, event, open) {
   const denialReason = editDenialReason(view.access, event),
     place = placeText(view.context, event),
     creator = event.creator?.global_name || event.creator?.username;
@@ -129,8 +131,8 @@ function eventEntry(view, event, open) {
 }
 
 /** Open the dialog that creates an event. Resolve to the event, or null. */
-async function openCreation(view) {
-  // The fields need an event for previews of images; this one stands for the event that does not exist yet.
+async function openCreationDialog(view) {
+  // The fields need an event for previews of images; this placeholder has no stored image.
   const fields = eventFields(view, { id: "0" });
   for (const field of [fields.channel_id, fields.entity_metadata, fields.image]) field.write(null);
   fields.recurrence_rule.write(NO_REPETITION);
@@ -184,11 +186,11 @@ function openEvent(view, event, goBack) {
   const { context } = view,
     path = `${eventsPath(view)}/${event.id}`;
   let current = event,
-    isEndedHere = false;
+    isEndingHere = false;
   const fields = eventFields(view, event);
   const notice = h("div", { class: "settings-access" }),
     actions = h("div", { class: "row" });
-  const dates = eventDates(view, path, () => reload());
+  const occurrences = eventDates(view, path, () => reload());
   const readAll = () => Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.read()]));
   const form = new SettingsForm(fields, eventValues(event), {
     save: async changes => {
@@ -206,18 +208,18 @@ function openEvent(view, event, goBack) {
   };
   /** Send a request that ends or deletes the event, and ignore updates of the event during it. */
   const end = async request => {
-    isEndedHere = true;
+    isEndingHere = true;
     try {
       return await request();
     } catch (error) {
-      isEndedHere = false;
+      isEndingHere = false;
       // Load the updates that were ignored during the request.
       reload();
       throw error;
     }
   };
-  const change = async ({ label, status, text, danger }) => {
-    const isEnd = status !== EventStatus.ACTIVE;
+  const applyTransition = async ({ label, status, text, danger }) => {
+    const endsEvent = status !== EventStatus.ACTIVE;
     const patch = () => context.api.request("PATCH", path, { json: { status } });
     const isDone = await openActionDialog({
       title: t("{label}?", { label }),
@@ -225,11 +227,11 @@ function openEvent(view, event, goBack) {
       label,
       danger,
       run: async () => {
-        current = await (isEnd ? end(patch) : patch());
+        current = await (endsEvent ? end(patch) : patch());
       },
     });
     if (!isDone) return;
-    if (isEnd)
+    if (endsEvent)
       leave(
         status === EventStatus.CANCELED
           ? t("{name} was canceled.", { name: current.name })
@@ -250,12 +252,12 @@ function openEvent(view, event, goBack) {
     const denialReason = editDenialReason(view.access, current);
     setChildren(notice, denialReason === null ? null : viewOnlyNotice(denialReason));
     for (const field of Object.values(fields)) field.setDisabled(denialReason !== null);
-    dates.draw(current, denialReason);
+    occurrences.draw(current, denialReason);
     setChildren(
       actions,
-      actionButton(t("Show interested members"), () => openInterested(view, current)),
+      actionButton(t("Show interested members"), () => openInterestedMembers(view, current)),
       (TRANSITIONS.get(current.status) ?? []).map(transition =>
-        actionButton(transition.label, () => change(transition), { danger: transition.danger, denialReason }),
+        actionButton(transition.label, () => applyTransition(transition), { danger: transition.danger, denialReason }),
       ),
       actionButton(t("Delete event"), remove, { danger: true, denialReason }),
     );
@@ -263,7 +265,7 @@ function openEvent(view, event, goBack) {
   const reload = () =>
     runAndReport(async () => {
       const events = await context.api.request("GET", eventsPath(view));
-      if (!notice.isConnected || isEndedHere) return;
+      if (!notice.isConnected || isEndingHere) return;
       const changed = events.find(({ id }) => id === event.id);
       if (changed === undefined) {
         goBack(event.id);
@@ -289,14 +291,14 @@ function openEvent(view, event, goBack) {
       settingsSection(t("Event"), nodes(["name", "description", "image"])),
       settingsSection(t("Place"), nodes(["channel_id", "entity_metadata"])),
       settingsSection(t("Time"), nodes(["scheduled_start_time", "scheduled_end_time", "recurrence_rule"])),
-      dates.node,
+      occurrences.node,
       settingsSection(t("Actions"), actions),
     ),
   ]);
 }
 
 /** Open the dialog with the members who are interested in an event. */
-function openInterested(view, event) {
+function openInterestedMembers(view, event) {
   openDialog(t("Interested in {name}", { name: event.name }), () => {
     const status = statusLine(t("Loading…"));
     const list = h("ul", { class: "settings-list", "aria-label": t("Interested members") });
