@@ -1,13 +1,13 @@
-"""Names of the commands and events of local RPC and activity RPC (spec/rpc.md#5, spec/activities.md#7).
+"""Names of the commands and events of local RPC and activity RPC (spec/rpc.md#5, spec/activities.md#7), and the pages of DEEP_LINK.
 
-The agent, the SDK and the scopes of `rpc_scopes` take them from here.
+The agent, the SDK and `rpc_scopes` use these enums.
 """
 
 from enum import StrEnum
 
 
 class RpcCommand(StrEnum):
-    """Command that a program sends, or DISPATCH, the command of the events that it receives."""
+    """Command that a program sends; DISPATCH is the command of messages that carry an event."""
 
     DISPATCH = "DISPATCH"
     AUTHORIZE = "AUTHORIZE"
@@ -78,7 +78,7 @@ class RpcCommand(StrEnum):
 
 
 class RpcEvent(StrEnum):
-    """Event that a program receives; it subscribes to all of them except READY and ERROR."""
+    """Event that a program receives after it subscribed to it; READY and ERROR need no subscription."""
 
     READY = "READY"
     """First event of a connection; the gateway has another event of this name."""

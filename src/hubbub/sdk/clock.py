@@ -1,4 +1,5 @@
-"""Clocks: the machine's clock for log lines, and an estimate of the platform's clock for everything else.
+"""Clocks: the machine's clock for log lines, and an estimate of the platform's clock for times that the platform
+sets or checks.
 
 The clock of a player's machine may be wrong by days, and a rehearsal's clock can be set freely. Token expiry, the age of
 invites and the age of messages therefore follow the platform's clock, which is derived from its responses.
@@ -29,8 +30,8 @@ def read_machine_ms() -> int:
 class PlatformClock:
     """Estimate of the platform's clock; the machine's clock until the first response."""
 
-    def __init__(self, machine: Clock = read_machine_ms) -> None:
-        self._machine = machine
+    def __init__(self, machine_clock: Clock = read_machine_ms) -> None:
+        self._machine_clock = machine_clock
         self._offset_ms: float | None = None
         """Platform time minus `monotonic`, in milliseconds; None until it is known."""
         self.monotonic: Callable[[], float] = time.monotonic
@@ -41,20 +42,22 @@ class PlatformClock:
     def __call__(self) -> int:
         """Return the estimated time as Unix milliseconds."""
         if self._offset_ms is None:
-            return self._machine()
+            return self._machine_clock()
         return int(self._offset_ms + self.monotonic() * 1000)
 
     def update_from_headers(self, headers: Mapping[str, str]) -> None:
         """Update the estimate from the headers of a response."""
-        now_ms = _parse_rate_limit_time(headers)
+        now_ms = _parse_rate_limit_headers(headers)
         if now_ms is None:
-            now_ms = _parse_date_time(headers)
+            now_ms = _parse_date_header(headers)
             if now_ms is None or (self._offset_ms is not None and 0 <= self() - now_ms < DATE_TOLERANCE_MS):
                 return
         self._set_estimate(now_ms)
 
     def update_from_id(self, id: int) -> None:
-        """Update the estimate from an ID just created by the platform, whose time cannot be earlier than the ID's."""
+        """Update the estimate from a newly created ID.
+
+        The platform's time is not earlier than the ID's, so the estimate only moves forward."""
         created_ms = Snowflake(id).created_ms
         if id and (self._offset_ms is None or created_ms > self()):
             self._set_estimate(created_ms)
@@ -68,7 +71,7 @@ class PlatformClock:
                 watcher()
 
 
-def _parse_rate_limit_time(headers: Mapping[str, str]) -> int | None:
+def _parse_rate_limit_headers(headers: Mapping[str, str]) -> int | None:
     """Return the time of a response as Unix milliseconds, or None: the bucket's reset time minus its reset delay.
 
     The result is exact to 1 ms (spec/http.md#1.14)."""
@@ -78,7 +81,7 @@ def _parse_rate_limit_time(headers: Mapping[str, str]) -> int | None:
         return None
 
 
-def _parse_date_time(headers: Mapping[str, str]) -> int | None:
+def _parse_date_header(headers: Mapping[str, str]) -> int | None:
     """Return the time of the Date header as Unix milliseconds, or None if the response has no usable one."""
     date = headers.get("Date")
     if date is None or "Age" in headers:

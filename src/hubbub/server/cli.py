@@ -433,9 +433,9 @@ def _run_server(config: Config, *, is_rehearsal: bool, with_report: bool = False
     # Start-up only creates long-lived objects, so garbage collection would be wasted time.
     gc.disable()
     if is_rehearsal:
-        from hubbub.server.core.deferred_certificates import defer_certificates
+        from hubbub.server.core.deferred_certificates import defer_certificate_authorities
 
-        with defer_certificates():
+        with defer_certificate_authorities():
             import_module("aiohttp")
     from hubbub.server.commands import serve
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from hubbub.server.commands import certificates
-from hubbub.server.core.deferred_certificates import defer_certificates
+from hubbub.server.core.deferred_certificates import defer_certificate_authorities
 
 
 def create_deferred_context() -> ssl.SSLContext:
-    with defer_certificates():
+    with defer_certificate_authorities():
         return ssl.create_default_context()
 
 

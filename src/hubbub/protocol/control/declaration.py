@@ -20,10 +20,11 @@ def control_operation(
 ) -> Operation[BodyT, ResultT]:
     """Return an operation of the control API, which has no rate limit and whose body may be absent if no field is required.
 
-    `auth` is NONE, because the server checks the control token itself."""
+    `raises` are its error codes, to which INVALID_FORM_BODY is added if there is a body. `error_model` is the type of its
+    error responses. `auth` is NONE, because the control server checks the control token before the handler."""
     if body is not NoneType:
         raises = (errors.INVALID_FORM_BODY, *raises)
-    # The body of an operation may also be a union of models.
+    # A union of models has no fields to inspect, so its body is always required.
     model: Any = body
     is_struct = isinstance(model, type) and issubclass(model, msgspec.Struct)
     return Operation(

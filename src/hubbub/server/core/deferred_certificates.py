@@ -17,32 +17,36 @@ class _DeferredContext(ssl.SSLContext):
 
     def wrap_bio(self, *args: Any, **kwargs: Any) -> ssl.SSLObject:
         self._load_authorities()
+        # The object is now an ordinary context, so this calls the method of SSLContext.
         return self.wrap_bio(*args, **kwargs)
 
     def wrap_socket(self, *args: Any, **kwargs: Any) -> ssl.SSLSocket:
         self._load_authorities()
+        # The object is now an ordinary context, so this calls the method of SSLContext.
         return self.wrap_socket(*args, **kwargs)
 
     def _load_authorities(self) -> None:
-        # From here on the methods of this object are those of the ordinary class.
+        """Make this object an ordinary context, and load the authorities into it."""
         self.__class__ = ssl.SSLContext  # type: ignore[assignment]
         self.set_default_verify_paths()
 
 
 @contextlib.contextmanager
-def defer_certificates() -> Iterator[None]:
+def defer_certificate_authorities() -> Iterator[None]:
     """Make contexts that are created in this block load the system's authorities at their first connection.
 
     No other thread may create a context meanwhile."""
     contexts: list[ssl.SSLContext] = []
 
-    def record(context: ssl.SSLContext) -> None:
+    def record_context(context: ssl.SSLContext) -> None:
+        # The context is recorded instead of loading the authorities.
         contexts.append(context)
 
-    setattr(ssl.SSLContext, "set_default_verify_paths", record)  # noqa: B010 - a type checker rejects the assignment
+    setattr(ssl.SSLContext, "set_default_verify_paths", record_context)  # noqa: B010 - a type checker rejects the assignment
     try:
         yield
     finally:
+        # SSLContext inherits the method, so deleting the attribute restores it.
         delattr(ssl.SSLContext, "set_default_verify_paths")
         for context in contexts:
             context.__class__ = _DeferredContext
