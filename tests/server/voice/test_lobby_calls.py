@@ -16,7 +16,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.config import Config
 from hubbub.server.identity import accounts
 from hubbub.server.places.voice_states import calls, voice_server
-from hubbub.server.places.voice_states.connections.calls import CallKind
+from hubbub.server.places.voice_states.connections.calls import VoiceCallKind
 from tests.game import Game, Player, create_game
 from tests.server.voice.caller import (
     abort_connection,
@@ -220,7 +220,7 @@ async def test_a_rejected_join_is_reported_only_to_the_player(
         def fill(call: Call) -> None:
             for number in range(LOBBY_CALL_PARTICIPANTS_MAX):
                 state = {"self_mute": False, "self_deaf": False, "self_video": False}
-                calls.put(call, calls.new_state(lobby_id, number, CallKind.LOBBY, "x", call.now_ms, **state))
+                calls.put(call, calls.new_state(lobby_id, number, VoiceCallKind.LOBBY, "x", call.now_ms, **state))
 
         await world.write(fill)
     await alice.update_voice_state(lobby_id)

@@ -3,7 +3,7 @@
 from hubbub.protocol.resources.voice_states import SetVoiceState
 from hubbub.server.core.call import Call
 from hubbub.server.core.ports import multi_port, port
-from hubbub.server.places.voice_states.store import CallStateRow
+from hubbub.server.places.voice_states.store import VoiceCallParticipantRow
 
 
 @port
@@ -15,7 +15,7 @@ def set_private_voice_state(call: Call, body: SetVoiceState, failed_server_ids: 
 
 
 @multi_port
-def remove_participant(call: Call, row: CallStateRow) -> None:
+def remove_participant(call: Call, row: VoiceCallParticipantRow) -> None:
     """Remove a user from the call of a lobby or a private channel, if the slice implements calls of this kind.
 
     The user's session ended, the voice server lost or rejected the connection, or the user joined another channel."""

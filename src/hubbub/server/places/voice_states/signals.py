@@ -3,7 +3,7 @@
 import msgspec
 
 from hubbub.protocol.ids import ChannelId, GuildId, UserId
-from hubbub.server.places.voice_states.store import CallStateRow
+from hubbub.server.places.voice_states.store import VoiceCallParticipantRow
 
 
 class VoiceChannelChanged(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,4 +32,4 @@ class PendingJoinsCanceled(msgspec.Struct, frozen=True, kw_only=True):
 class ParticipantDisplaced(msgspec.Struct, frozen=True, kw_only=True):
     """A participant of a lobby call or private call needs another voice server, because its server was lost or shuts down."""
 
-    row: CallStateRow
+    row: VoiceCallParticipantRow

@@ -194,21 +194,21 @@ def delete_all(tx: Tx) -> None:
 # Calls of lobbies and of private channels
 
 
-class CallKind(IntEnum):
-    """The kind of a call outside a guild: the call of a lobby, or of a private channel."""
+class VoiceCallKind(IntEnum):
+    """The kind of a voice call outside a guild: the call of a lobby, or of a private channel."""
 
     LOBBY = 1
     PRIVATE = 2
 
 
-class CallStateRow(NamedTuple):
-    """A user's connection to the call of a lobby or a private channel."""
+class VoiceCallParticipantRow(NamedTuple):
+    """A participant in the voice call of a lobby or a private channel."""
 
-    call_id: Snowflake
-    """The ID of the lobby or channel."""
+    voice_call_id: Snowflake
+    """The ID of the lobby or private channel; the column is `call_id`."""
     user_id: UserId
     kind: int
-    """Value of `CallKind`."""
+    """Value of `VoiceCallKind`."""
     session_id: str
     """ID derived from the gateway session ID, which must stay secret."""
     self_deaf: int
@@ -217,54 +217,58 @@ class CallStateRow(NamedTuple):
     joined_ms: int
 
 
-_CALL_STATE_COLUMNS = ", ".join(CallStateRow._fields)
+_PARTICIPANT_COLUMNS = ", ".join(("call_id", *VoiceCallParticipantRow._fields[1:]))
 
 
-def find_participant(tx: Tx, call_id: int, user_id: int) -> CallStateRow | None:
+def find_participant(tx: Tx, voice_call_id: int, user_id: int) -> VoiceCallParticipantRow | None:
     return tx.find(
-        CallStateRow,
-        f"SELECT {_CALL_STATE_COLUMNS} FROM call_states WHERE call_id = ? AND user_id = ?",
-        call_id,
+        VoiceCallParticipantRow,
+        f"SELECT {_PARTICIPANT_COLUMNS} FROM call_states WHERE call_id = ? AND user_id = ?",
+        voice_call_id,
         user_id,
     )
 
 
-def find_participants(tx: Tx, call_ids: Sequence[int]) -> dict[int, list[CallStateRow]]:
-    """Return the participants of calls by call ID, in order of joining; calls without participants are absent."""
-    participants_by_call: dict[int, list[CallStateRow]] = {}
-    for batch in batches(call_ids):
+def find_participants(tx: Tx, voice_call_ids: Sequence[int]) -> dict[int, list[VoiceCallParticipantRow]]:
+    """Return the participants of voice calls by voice call ID, in order of joining.
+
+    Voice calls without participants are absent."""
+    participants_by_voice_call: dict[int, list[VoiceCallParticipantRow]] = {}
+    for batch in batches(voice_call_ids):
         for row in tx.fetch(
-            CallStateRow,
-            f"SELECT {_CALL_STATE_COLUMNS} FROM call_states WHERE call_id IN ({placeholders(batch)}) ORDER BY joined_ms, user_id",
+            VoiceCallParticipantRow,
+            f"SELECT {_PARTICIPANT_COLUMNS} FROM call_states WHERE call_id IN ({placeholders(batch)}) ORDER BY joined_ms, user_id",
             *batch,
         ):
-            participants_by_call.setdefault(row.call_id, []).append(row)
-    return participants_by_call
+            participants_by_voice_call.setdefault(row.voice_call_id, []).append(row)
+    return participants_by_voice_call
 
 
-def list_participations_of_user(tx: Tx, user_id: int) -> list[CallStateRow]:
-    """Return a user's participant rows in calls outside guilds, in order of joining."""
+def list_participations_of_user(tx: Tx, user_id: int) -> list[VoiceCallParticipantRow]:
+    """Return a user's participant rows in voice calls outside guilds, in order of joining."""
     return tx.fetch(
-        CallStateRow, f"SELECT {_CALL_STATE_COLUMNS} FROM call_states WHERE user_id = ? ORDER BY joined_ms", user_id
+        VoiceCallParticipantRow,
+        f"SELECT {_PARTICIPANT_COLUMNS} FROM call_states WHERE user_id = ? ORDER BY joined_ms",
+        user_id,
     )
 
 
-def list_all_participants(tx: Tx) -> list[CallStateRow]:
-    return tx.fetch(CallStateRow, f"SELECT {_CALL_STATE_COLUMNS} FROM call_states")
+def list_all_participants(tx: Tx) -> list[VoiceCallParticipantRow]:
+    return tx.fetch(VoiceCallParticipantRow, f"SELECT {_PARTICIPANT_COLUMNS} FROM call_states")
 
 
-def put_participant(tx: Tx, row: CallStateRow) -> None:
+def put_participant(tx: Tx, row: VoiceCallParticipantRow) -> None:
     """Insert or update a participant."""
-    assignments = ", ".join(f"{name} = excluded.{name}" for name in CallStateRow._fields[2:])
+    assignments = ", ".join(f"{name} = excluded.{name}" for name in VoiceCallParticipantRow._fields[2:])
     tx.run(
-        f"INSERT INTO call_states ({_CALL_STATE_COLUMNS}) VALUES ({placeholders(row)}) "
+        f"INSERT INTO call_states ({_PARTICIPANT_COLUMNS}) VALUES ({placeholders(row)}) "
         f"ON CONFLICT (call_id, user_id) DO UPDATE SET {assignments}",
         *row,
     )
 
 
-def delete_participant(tx: Tx, call_id: int, user_id: int) -> None:
-    tx.run("DELETE FROM call_states WHERE call_id = ? AND user_id = ?", call_id, user_id)
+def delete_participant(tx: Tx, voice_call_id: int, user_id: int) -> None:
+    tx.run("DELETE FROM call_states WHERE call_id = ? AND user_id = ?", voice_call_id, user_id)
 
 
 # Tickets and voice servers
@@ -361,11 +365,11 @@ def list_server_states(tx: Tx, endpoint: str) -> list[VoiceStateRow]:
     )
 
 
-def list_participants_of_server(tx: Tx, endpoint: str) -> list[CallStateRow]:
-    """Return the participants of calls outside guilds on a voice server."""
-    columns = ", ".join(f"s.{name}" for name in CallStateRow._fields)
+def list_participants_of_server(tx: Tx, endpoint: str) -> list[VoiceCallParticipantRow]:
+    """Return the participants of voice calls outside guilds on a voice server."""
+    columns = ", ".join(f"s.{name}" for name in ("call_id", *VoiceCallParticipantRow._fields[1:]))
     return tx.fetch(
-        CallStateRow,
+        VoiceCallParticipantRow,
         f"SELECT {columns} FROM voice_tickets t JOIN call_states s ON s.call_id = t.server_id AND s.user_id = t.user_id "
         "WHERE t.server = ? ORDER BY s.joined_ms, s.user_id",
         endpoint,

@@ -16,7 +16,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.identity import applications, game_sessions, identities, users
 from hubbub.server.places import channels, voice_regions, voice_states
-from hubbub.server.places.voice_states.connections.calls import CallStateRow
+from hubbub.server.places.voice_states.connections.calls import VoiceCallParticipantRow
 from hubbub.server.play.lobbies import store
 from hubbub.server.play.lobbies.store import LobbyMemberRow, LobbyMessageRow, LobbyRow, decode_metadata
 from hubbub.server.talk import messages
@@ -91,11 +91,11 @@ def gateway_lobbies(tx: Tx, rows: Sequence[LobbyRow], *, includes_profiles: bool
     ]
 
 
-def voice_state(row: CallStateRow, *, has_left: bool = False) -> wire.LobbyVoiceState:
+def voice_state(row: VoiceCallParticipantRow, *, has_left: bool = False) -> wire.LobbyVoiceState:
     """Return a participant's voice state in a lobby call; with `has_left` it shows that they left the call."""
     return wire.LobbyVoiceState(
-        lobby_id=LobbyId(row.call_id),
-        channel_id=None if has_left else ChannelId(row.call_id),
+        lobby_id=LobbyId(row.voice_call_id),
+        channel_id=None if has_left else ChannelId(row.voice_call_id),
         user_id=UserId(row.user_id),
         session_id=row.session_id,
         self_mute=bool(row.self_mute),

@@ -13,7 +13,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles_command
 from hubbub.server.identity import features
 from hubbub.server.places import voice_states
-from hubbub.server.places.voice_states.connections.calls import CallKind
+from hubbub.server.places.voice_states.connections.calls import VoiceCallKind
 from hubbub.server.places.voice_states.signals import PendingJoinsCanceled
 from hubbub.server.play import lobbies
 from hubbub.server.play.lobbies import LobbyRow
@@ -46,8 +46,8 @@ def set_lobby_voice_states(call: Call, body: wire.SetLobbyVoiceStates) -> None:
     for lobby_id in voice_states.calls.list_failed_server_ids(call.tx, call.user_id):
         jobs.cancel_jobs(call.tx, JOIN_JOB, _join_job_key(lobby_id, call.user_id))
     requested_states = {int(requested_state.lobby_id): requested_state for requested_state in body}
-    own_calls = voice_states.calls.list_participations(call, CallKind.LOBBY, call.user_id, session_id)
-    actions.leave(call, [row for row in own_calls if row.call_id not in requested_states])
+    own_calls = voice_states.calls.list_participations(call, VoiceCallKind.LOBBY, call.user_id, session_id)
+    actions.leave(call, [row for row in own_calls if row.voice_call_id not in requested_states])
     participants_by_lobby = voice_states.calls.find_participants(call.tx, list(requested_states))
     for lobby_id, requested_state in requested_states.items():
         request = LobbyCallRequest(
@@ -90,11 +90,11 @@ def _reject_join(call: Call, request: LobbyCallRequest) -> None:
     call.replies.append((wire.LOBBY_VOICE_STATE_UPDATE, lobbies.voice_state(_call_state(call, request), has_left=True)))
 
 
-def _call_state(call: Call, request: LobbyCallRequest) -> voice_states.calls.CallStateRow:
-    return voice_states.calls.new_state(
+def _call_state(call: Call, request: LobbyCallRequest) -> voice_states.calls.VoiceCallParticipantRow:
+    return voice_states.calls.new_participant(
         request.lobby_id,
         request.user_id,
-        CallKind.LOBBY,
+        VoiceCallKind.LOBBY,
         request.session_id,
         call.now_ms,
         self_mute=request.self_mute,
@@ -121,7 +121,7 @@ def ping_lobby_voice_server(call: Call, body: wire.PingLobbyVoiceServer) -> None
     if (
         row is not None
         and row.session_id == session_id
-        and voice_states.tickets.needs_new_server(call, row.call_id, row.user_id)
+        and voice_states.tickets.needs_new_server(call, row.voice_call_id, row.user_id)
     ):
         actions.reassign_server(call, row)
 

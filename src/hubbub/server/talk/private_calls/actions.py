@@ -19,7 +19,7 @@ from hubbub.server.core.event_dispatch import UserAudience
 from hubbub.server.identity.relationships import UserBlocked
 from hubbub.server.places import channels, voice_states
 from hubbub.server.places.standing import ChannelRef, access
-from hubbub.server.places.voice_states.connections.calls import CallKind, CallStateRow
+from hubbub.server.places.voice_states.connections.calls import VoiceCallKind, VoiceCallParticipantRow
 from hubbub.server.places.voice_states.signals import ParticipantDisplaced
 from hubbub.server.talk import direct_messages, messages
 from hubbub.server.talk.direct_messages import RecipientAdded, RecipientRemoving
@@ -36,22 +36,22 @@ class RingTimeout(msgspec.Struct, kw_only=True):
     channel_id: ChannelId
 
 
-def put_participant(call: Call, channel: ChannelRef, row: CallStateRow) -> None:
+def put_participant(call: Call, channel: ChannelRef, row: VoiceCallParticipantRow) -> None:
     """Add a participant to a channel's call, or update their voice state. The first participant starts the call."""
-    if voice_states.calls.find_participant(call.tx, row.call_id, row.user_id) is None:
+    if voice_states.calls.find_participant(call.tx, row.voice_call_id, row.user_id) is None:
         private_call = store.find(call.tx, channel.id)
         if private_call is None:
             _start_call(call, channel, row.user_id)
         else:
             _add_to_call_message(call, channel, private_call, row.user_id)
             stop_ringing(call, private_call, [row.user_id])
-    result = voice_states.calls.put(call, row)
-    if result.is_changed:
+    result = voice_states.calls.put_participant(call, row)
+    if result.has_changed:
         _publish_to_recipients(call, channel.id, VOICE_STATE_UPDATE, views.build_voice_state(row))
     if result.needs_ticket:
         # spec/voice.md#1: the state always precedes the server, since libraries connect when they receive the server.
         _send_voice_server(call, row)
-    if result.is_changed or result.needs_ticket:
+    if result.has_changed or result.needs_ticket:
         voice_states.calls.notify_voice_server(call, row)
 
 
@@ -81,20 +81,20 @@ def _update_call_message(call: Call, channel: ChannelRef, message: messages.Mess
     messages.changes.update(call, channel, message._replace(extra=messages.content.encode_extra(extra)))
 
 
-def _send_voice_server(call: Call, row: CallStateRow) -> None:
+def _send_voice_server(call: Call, row: VoiceCallParticipantRow) -> None:
     token, endpoint = voice_states.calls.issue_ticket(call, row)
-    server = VoiceServer(token=token, guild_id=None, channel_id=ChannelId(row.call_id), endpoint=endpoint)
+    server = VoiceServer(token=token, guild_id=None, channel_id=ChannelId(row.voice_call_id), endpoint=endpoint)
     call.tx.emit(VOICE_SERVER_UPDATE, server, voice_states.calls.session_audience(row))
 
 
-def leave(call: Call, rows: Sequence[CallStateRow], *, has_ended: bool = False) -> None:
+def leave(call: Call, rows: Sequence[VoiceCallParticipantRow], *, has_ended: bool = False) -> None:
     """Remove participants from their calls. A call ends when its last participant leaves.
 
     `has_ended` informs the voice server that the call was ended for all participants."""
     for row in rows:
-        voice_states.calls.remove(call, row)
-        _publish_to_recipients(call, row.call_id, VOICE_STATE_UPDATE, views.build_voice_state(row, has_left=True))
-    channel_ids = dict.fromkeys(int(row.call_id) for row in rows)
+        voice_states.calls.remove_participant(call, row)
+        _publish_to_recipients(call, row.voice_call_id, VOICE_STATE_UPDATE, views.build_voice_state(row, has_left=True))
+    channel_ids = dict.fromkeys(int(row.voice_call_id) for row in rows)
     participants_by_channel = voice_states.calls.find_participants(call.tx, list(channel_ids))
     for channel_id in channel_ids:
         private_call = store.find(call.tx, channel_id)
@@ -176,9 +176,9 @@ def _publish_ringing(call: Call, private_call: CallRow) -> None:
 # Implementation of a port of the voice states slice
 
 
-def remove_participant(call: Call, row: CallStateRow) -> None:
+def remove_participant(call: Call, row: VoiceCallParticipantRow) -> None:
     """Remove a user from a private call; ignore other calls."""
-    if row.kind == CallKind.PRIVATE:
+    if row.kind == VoiceCallKind.PRIVATE:
         leave(call, [row])
 
 
@@ -187,7 +187,7 @@ def remove_participant(call: Call, row: CallStateRow) -> None:
 
 def on_participant_displaced(call: Call, signal: ParticipantDisplaced) -> None:
     """Assign another voice server to a user whose voice server was lost or shuts down."""
-    if signal.row.kind == CallKind.PRIVATE:
+    if signal.row.kind == VoiceCallKind.PRIVATE:
         _send_voice_server(call, signal.row)
         voice_states.calls.notify_voice_server(call, signal.row)
 

@@ -13,7 +13,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles_command
 from hubbub.server.identity import features
 from hubbub.server.places import voice_states
-from hubbub.server.places.voice_states.connections.calls import CallKind
+from hubbub.server.places.voice_states.connections.calls import VoiceCallKind
 from hubbub.server.places.voice_states.signals import PendingJoinsCanceled
 from hubbub.server.talk.private_calls import actions, rules, store, views
 
@@ -43,7 +43,7 @@ def set_voice_state(call: Call, body: SetVoiceState, failed_server_ids: tuple[in
     for server_id in failed_server_ids:
         jobs.cancel_jobs(call.tx, JOIN_JOB, _join_job_key(server_id, call.user_id))
     if body.channel_id is None:
-        actions.leave(call, voice_states.calls.list_participations(call, CallKind.PRIVATE, call.user_id))
+        actions.leave(call, voice_states.calls.list_participations(call, VoiceCallKind.PRIVATE, call.user_id))
         return
     request = PrivateCallJoinRequest(
         channel_id=body.channel_id,
@@ -74,12 +74,12 @@ def _join_call(call: Call, request: PrivateCallJoinRequest) -> None:
         return
     # spec/voice.md#1: a user is in at most one voice channel or call.
     voice_states.leave_guild_channels(call, request.user_id)
-    current_rows = voice_states.calls.list_participations(call, CallKind.PRIVATE, request.user_id)
-    actions.leave(call, [row for row in current_rows if row.call_id != request.channel_id])
-    row = voice_states.calls.new_state(
+    current_rows = voice_states.calls.list_participations(call, VoiceCallKind.PRIVATE, request.user_id)
+    actions.leave(call, [row for row in current_rows if row.voice_call_id != request.channel_id])
+    row = voice_states.calls.new_participant(
         request.channel_id,
         request.user_id,
-        CallKind.PRIVATE,
+        VoiceCallKind.PRIVATE,
         request.session_id,
         call.now_ms,
         self_mute=request.self_mute,

@@ -9,16 +9,16 @@ from hubbub.protocol.resources.voice_states import VoiceState
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.places import voice_regions, voice_states
-from hubbub.server.places.voice_states.connections.calls import CallStateRow
+from hubbub.server.places.voice_states.connections.calls import VoiceCallParticipantRow
 from hubbub.server.talk.private_calls import store
 from hubbub.server.talk.private_calls.store import CallRow
 
 
-def build_voice_state(row: CallStateRow, *, has_left: bool = False) -> VoiceState:
+def build_voice_state(row: VoiceCallParticipantRow, *, has_left: bool = False) -> VoiceState:
     """Return a participant's voice state; with `has_left`, the state that reports their departure."""
     return VoiceState(
         guild_id=None,
-        channel_id=None if has_left else ChannelId(row.call_id),
+        channel_id=None if has_left else ChannelId(row.voice_call_id),
         user_id=UserId(row.user_id),
         session_id=row.session_id,
         deaf=False,

@@ -9,8 +9,8 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import NO_FILTER, GameFilter, UserAudience
 from hubbub.server.places.voice_states import actions, rules, store, tickets
 from hubbub.server.places.voice_states.store import (
-    CallKind,
-    CallStateRow,
+    VoiceCallKind,
+    VoiceCallParticipantRow,
     find_participant,
     find_participants,
     list_all_participants,
@@ -21,57 +21,61 @@ from hubbub.server.places.voice_states.store import (
 class PutResult(NamedTuple):
     """The result of adding or updating a participant."""
 
-    is_changed: bool
+    has_changed: bool
     """Whether the participant's state changed and must be published."""
     needs_ticket: bool
     """Whether the participant must connect to the voice server, possibly again."""
 
 
-def compute_join_delay_ms(call: Call, call_id: int, user_id: int) -> int:
+def compute_join_delay_ms(call: Call, voice_call_id: int, user_id: int) -> int:
     """Return the delay in milliseconds before a join, imposed after rejected voice connections (spec/voice.md#1)."""
-    return rules.compute_join_delay_ms(call, *store.find_failures(call.tx, call_id, user_id))
+    return rules.compute_join_delay_ms(call, *store.find_failures(call.tx, voice_call_id, user_id))
 
 
-def put(call: Call, row: CallStateRow) -> PutResult:
+def put_participant(call: Call, row: VoiceCallParticipantRow) -> PutResult:
     """Add a participant or update their state; the time of joining is kept."""
-    previous_row = store.find_participant(call.tx, row.call_id, row.user_id)
+    previous_row = store.find_participant(call.tx, row.voice_call_id, row.user_id)
     if previous_row is not None:
         row = row._replace(joined_ms=previous_row.joined_ms)
     if row != previous_row:
         store.put_participant(call.tx, row)
     is_new_session = previous_row is None or previous_row.session_id != row.session_id
-    return PutResult(row != previous_row, is_new_session or tickets.needs_new_server(call, row.call_id, row.user_id))
+    return PutResult(
+        row != previous_row, is_new_session or tickets.needs_new_server(call, row.voice_call_id, row.user_id)
+    )
 
 
-def issue_ticket(call: Call, row: CallStateRow) -> tuple[str, str | None]:
+def issue_ticket(call: Call, row: VoiceCallParticipantRow) -> tuple[str, str | None]:
     """Issue a new ticket for a participant and return its token and the voice server's endpoint, if any."""
-    return tickets.issue(call, row.call_id, row.user_id, row.call_id, row.session_id)
+    return tickets.issue(call, row.voice_call_id, row.user_id, row.voice_call_id, row.session_id)
 
 
-def session_audience(row: CallStateRow, *, application_id: int | None = None) -> UserAudience:
-    """Return the audience that consists of the session which owns a participant's connection.
+def session_audience(row: VoiceCallParticipantRow, *, application_id: int | None = None) -> UserAudience:
+    """Return the audience of the session through which a participant is connected.
 
     With `application_id` the session must belong to that application."""
     game_filter = NO_FILTER if application_id is None else GameFilter(application_id=application_id)
     return UserAudience.of(row.user_id, voice_session_id=row.session_id, game_filter=game_filter)
 
 
-def remove(call: Call, row: CallStateRow) -> None:
+def remove_participant(call: Call, row: VoiceCallParticipantRow) -> None:
     """Remove a participant and their ticket."""
-    store.delete_participant(call.tx, row.call_id, row.user_id)
-    store.delete_ticket(call.tx, row.call_id, row.user_id)
+    store.delete_participant(call.tx, row.voice_call_id, row.user_id)
+    store.delete_ticket(call.tx, row.voice_call_id, row.user_id)
 
 
-def notify_voice_server(call: Call, row: CallStateRow, *, has_voice_call_ended: bool = False) -> None:
+def notify_voice_server(call: Call, row: VoiceCallParticipantRow, *, has_voice_call_ended: bool = False) -> None:
     """Make the voice server reload a participant's ticket. It closes the socket of a participant without a ticket.
 
     Call this after all other events are published. `has_voice_call_ended` is True if the voice call ended for all
     participants."""
-    actions.notify_voice_server(call, row.call_id, row.user_id, has_voice_call_ended=has_voice_call_ended)
+    actions.notify_voice_server(call, row.voice_call_id, row.user_id, has_voice_call_ended=has_voice_call_ended)
 
 
-def list_participations(call: Call, kind: CallKind, user_id: int, session_id: str | None = None) -> list[CallStateRow]:
-    """Return a user's participant rows in the calls of a kind, of the session `session_id` or of any session if it is None."""
+def list_participations(
+    call: Call, kind: VoiceCallKind, user_id: int, session_id: str | None = None
+) -> list[VoiceCallParticipantRow]:
+    """Return a user's participations in voice calls of a kind; with `session_id`, only those of that session."""
     return [
         row
         for row in store.list_participations_of_user(call.tx, user_id)
@@ -79,12 +83,14 @@ def list_participations(call: Call, kind: CallKind, user_id: int, session_id: st
     ]
 
 
-def new_state(call_id: int, user_id: int, kind: CallKind, session_id: str, now_ms: int, **flags: bool) -> CallStateRow:
-    """Return the state of a new participant who joins at `now_ms` (Unix milliseconds).
+def new_participant(
+    voice_call_id: int, user_id: int, kind: VoiceCallKind, session_id: str, now_ms: int, **flags: bool
+) -> VoiceCallParticipantRow:
+    """Return a new participant who joins at `now_ms` (Unix milliseconds).
 
     `flags` are `self_deaf`, `self_mute` and `self_video`."""
-    return CallStateRow(
-        call_id=Snowflake(call_id),
+    return VoiceCallParticipantRow(
+        voice_call_id=Snowflake(voice_call_id),
         user_id=UserId(user_id),
         kind=kind,
         session_id=session_id,
@@ -94,19 +100,19 @@ def new_state(call_id: int, user_id: int, kind: CallKind, session_id: str, now_m
 
 
 __all__ = [
-    "CallKind",
-    "CallStateRow",
     "PutResult",
+    "VoiceCallKind",
+    "VoiceCallParticipantRow",
+    "compute_join_delay_ms",
+    "find_participant",
+    "find_participants",
     "issue_ticket",
     "list_all_participants",
-    "find_participants",
     "list_failed_server_ids",
-    "find_participant",
-    "session_audience",
     "list_participations",
-    "put",
-    "remove",
-    "new_state",
+    "new_participant",
     "notify_voice_server",
-    "compute_join_delay_ms",
+    "put_participant",
+    "remove_participant",
+    "session_audience",
 ]

@@ -16,7 +16,7 @@ from hubbub.server.places.standing import access
 from hubbub.server.places.voice_states import actions, ports, rules, store
 from hubbub.server.places.voice_states.connections import calls
 from hubbub.server.places.voice_states.signals import PendingJoinsCanceled
-from hubbub.server.places.voice_states.store import CallKind, VoiceStateRow
+from hubbub.server.places.voice_states.store import VoiceCallKind, VoiceStateRow
 
 
 @handles_command(wire.SET_VOICE_STATE, writes=True)
@@ -109,7 +109,7 @@ def _connect(call: Call, request: VoiceJoinRequest) -> None:
     if request.is_user and current_state is None:
         # spec/voice.md#1: a user is in at most one channel, a bot in one per guild.
         actions.leave_guild_channels(call, request.user_id)
-        for participant in calls.list_participations(call, CallKind.PRIVATE, request.user_id):
+        for participant in calls.list_participations(call, VoiceCallKind.PRIVATE, request.user_id):
             ports.remove_participant(call, participant)
     row = VoiceStateRow(
         guild_id=request.guild_id,
