@@ -278,7 +278,7 @@ PORTS: tuple[Binding, ...] = (
         expressions.delete_guild_expressions,
         audit_log.audit.delete_guild_log,
     ),
-    members.ports.filter_authors.bind(messages.authors.filter_authors),
+    members.ports.find_active_author_ids.bind(messages.authors.find_active_author_ids),
     members.ports.move_in_voice.bind(voice_states.move_member),
     audit_log.ports.list_referenced.bind(
         integrations.list_referenced,

@@ -63,7 +63,7 @@ def require_free_slot(
     """Raise `no_slot_error` if the expressions of a guild take all slots of its premium tier and features.
 
     `column_values` restricts the count to expressions with the given column values."""
-    guild = store.read_guild_limits(tx, guild_id)
+    guild = store.read_guild_limit_factors(tx, guild_id)
     slots_max = kind.slots_max_by_tier[min(guild.premium_tier, len(kind.slots_max_by_tier) - 1)]
     if kind.more_slots_feature in guild.features:
         slots_max = max(slots_max, kind.more_slots_max)

@@ -18,26 +18,26 @@ PERSONAL_DATA: Final = (
     PersonalColumn(
         column="emojis.user_id",
         erasure=Erasure.KEPT,
-        reason="Emoji, stickers and sounds belong to the guild, whose moderators can delete them.",
+        reason="Emojis, stickers and sounds belong to the guild, whose moderators can delete them.",
         export="expressions",
     ),
     PersonalColumn(
         column="sounds.user_id",
         erasure=Erasure.KEPT,
-        reason="Emoji, stickers and sounds belong to the guild, whose moderators can delete them.",
+        reason="Emojis, stickers and sounds belong to the guild, whose moderators can delete them.",
         export="expressions",
     ),
     PersonalColumn(
         column="stickers.user_id",
         erasure=Erasure.KEPT,
-        reason="Emoji, stickers and sounds belong to the guild, whose moderators can delete them.",
+        reason="Emojis, stickers and sounds belong to the guild, whose moderators can delete them.",
         export="expressions",
     ),
 )
 """Columns of these tables that contain IDs of users."""
 READS: Final = {
-    "guilds": "boost tier and features that decide the limits",
-    "members": "use of expressions by members of their guild",
+    "guilds": "premium tier and features that decide the limits",
+    "members": "whether a user may use a guild's stickers and sounds in other guilds",
     "voice_states": "users who receive a played sound",
 }
 """Tables of other slices that this slice reads, with the reason."""
@@ -100,7 +100,8 @@ RowT = TypeVar("RowT", bound=EmojiRow | StickerRow | SoundRow)
 class Table(Generic[RowT]):
     """The table of one kind of expression.
 
-    `name` is the table, `row_type` the type of its rows, and `changeable_columns` are the columns that `update` writes."""
+    `name` is the name of the table, `row_type` the type of its rows, and `changeable_columns` are the columns that
+    `update` writes."""
 
     def __init__(self, name: str, row_type: type[RowT], *, changeable_columns: tuple[str, ...]) -> None:
         self._table_name = name
@@ -160,17 +161,21 @@ def remove_emoji_from_sounds(tx: Tx, guild_id: int, emoji_id: int) -> int:
     return tx.run("UPDATE sounds SET emoji_id = NULL WHERE guild_id = ? AND emoji_id = ?", guild_id, emoji_id)
 
 
-class GuildLimits(NamedTuple):
-    """The columns of a guild that limit its expressions."""
+class GuildLimitFactors(NamedTuple):
+    """The columns of a guild on which the limits of its expressions depend."""
 
     premium_tier: int
     features: frozenset[str]
 
 
-def read_guild_limits(tx: Tx, guild_id: int) -> GuildLimits:
+def read_guild_limit_factors(tx: Tx, guild_id: int) -> GuildLimitFactors:
     """Return the premium tier and the features of a guild; tier 0 without features if it does not exist."""
     row = tx.one("SELECT premium_tier, features FROM guilds WHERE id = ?", guild_id)
-    return GuildLimits(row[0], frozenset(codec.decode(row[1], list[str]))) if row else GuildLimits(0, frozenset())
+    return (
+        GuildLimitFactors(row[0], frozenset(codec.decode(row[1], list[str])))
+        if row
+        else GuildLimitFactors(0, frozenset())
+    )
 
 
 def is_member(tx: Tx, guild_id: int, user_id: int) -> bool:
@@ -205,7 +210,7 @@ def list_connected_user_ids(tx: Tx, channel_id: int) -> frozenset[int]:
 
 
 def list_by_creator(tx: Tx, user_id: int) -> list[tuple[str, int, int | None, str]]:
-    """Return kind, ID, guild ID and name of the emoji, stickers and sounds that a user created.
+    """Return kind, ID, guild ID and name of the emojis, stickers and sounds that a user created.
 
     The kind is the name of the table."""
     rows: list[tuple[str, int, int | None, str]] = []

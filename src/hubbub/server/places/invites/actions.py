@@ -30,9 +30,9 @@ STORE_TARGETS_JOB: Final = "invites.store_targets"
 """Kind of the job that stores a batch of target users."""
 
 TARGETS_BATCH_SIZE: Final = 1000
-"""Number of target users stored by the request itself.
+"""Number of target users in a batch.
 
-Longer lists continue in jobs of this size, so that no transaction runs long."""
+The request stores the first batch and jobs store the others, so that no transaction runs long."""
 
 _CODE_ALPHABET: Final = string.digits + string.ascii_letters
 
@@ -65,7 +65,7 @@ def create(
     while not store.insert(call.tx, row):
         row = row._replace(code=_new_code())
     if row.expires_ms is not None:
-        call.tx.enqueue(EXPIRE_JOB, InviteExpiry(row.code), due_ms=row.expires_ms, key=f"{EXPIRE_JOB}:{row.code}")
+        call.tx.enqueue(EXPIRE_JOB, InviteExpiry(row.code), due_ms=row.expires_ms, key=_expire_job_key(row.code))
     if target_list is not None:
         row = _store_targets(call, row, target_list)
     if row.guild_id is not None:
@@ -74,6 +74,14 @@ def create(
             audit.record(call, row.guild_id, AuditLogAction.INVITE_CREATE, changes=changes)
         call.tx.emit(wire.INVITE_CREATE, views.invite_created(call, row), _managers_audience(row))
     return row
+
+
+def _expire_job_key(code: str) -> str:
+    return f"{EXPIRE_JOB}:{code}"
+
+
+def _targets_job_key(code: str) -> str:
+    return f"{STORE_TARGETS_JOB}:{code}"
 
 
 def _new_code() -> str:
@@ -108,7 +116,7 @@ def _managers_audience(row: InviteRow) -> GuildAudience:
 def replace_targets(call: Call, row: InviteRow, target_list: TargetList) -> None:
     """Replace the target users of an invite, and record their number in the audit log of the guild."""
     store.clear_targets(call.tx, row.code)
-    jobs.cancel_jobs(call.tx, STORE_TARGETS_JOB, f"{STORE_TARGETS_JOB}:{row.code}")
+    jobs.cancel_jobs(call.tx, STORE_TARGETS_JOB, _targets_job_key(row.code))
     old_progress = row.targets_progress
     new_progress = _store_targets(call, row, target_list).targets_progress
     if row.guild_id is not None and new_progress is not None:
@@ -135,7 +143,7 @@ def _store_targets(call: Call, row: InviteRow, target_list: TargetList) -> Invit
     store.set_targets_progress(call.tx, row.code, progress)
     for start in range(TARGETS_BATCH_SIZE, len(user_ids), TARGETS_BATCH_SIZE):
         batch = TargetsBatch(row.code, call.now_ms, user_ids[start : start + TARGETS_BATCH_SIZE])
-        call.tx.enqueue(STORE_TARGETS_JOB, batch, key=f"{STORE_TARGETS_JOB}:{row.code}")
+        call.tx.enqueue(STORE_TARGETS_JOB, batch, key=_targets_job_key(row.code))
     updated_row = store.find(call.tx, row.code)
     if updated_row is None:
         raise errors.UNKNOWN_INVITE()
@@ -204,12 +212,12 @@ def revoke(call: Call, row: InviteRow) -> None:
 
 
 def delete(call: Call, row: InviteRow) -> None:
-    """Delete an invite that was revoked, used up or expired, or whose channel was deleted."""
+    """Delete an invite and cancel its jobs; publish INVITE_DELETE if it belongs to a guild."""
     store.delete(call.tx, row.code)
     if row.expires_ms is not None:
-        jobs.cancel_jobs(call.tx, EXPIRE_JOB, f"{EXPIRE_JOB}:{row.code}")
+        jobs.cancel_jobs(call.tx, EXPIRE_JOB, _expire_job_key(row.code))
     if row.targets is not None:
-        jobs.cancel_jobs(call.tx, STORE_TARGETS_JOB, f"{STORE_TARGETS_JOB}:{row.code}")
+        jobs.cancel_jobs(call.tx, STORE_TARGETS_JOB, _targets_job_key(row.code))
     if row.guild_id is not None:
         payload = wire.InviteDeleted(
             channel_id=ChannelId(row.channel_id), code=row.code, guild_id=GuildId(row.guild_id)
@@ -229,12 +237,14 @@ def delete_guild_invites(call: Call, guild_id: int) -> None:
 
 
 def on_user_deleted(call: Call, signal: UserDeleted) -> None:
-    """Remove a deleted user from the invites that they created, and delete the invites to their stream."""
+    """Remove a deleted user from the invites that they created and from lists of target users.
+
+    The invites to their stream are deleted."""
     for row in store.list_by_target_user(call.tx, signal.user_id):
         delete(call, row)
     store.clear_user(call.tx, signal.user_id)
 
 
 def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
-    """Return the invites that a user created for the export of their data."""
+    """Return the invites that a user created, for the export of their data."""
     return {"invites": [export_row(row, "inviter_id") for row in store.list_by_inviter(call.tx, user_id)]}

@@ -66,7 +66,9 @@ def create_channel_invite(call: Call, channel_id: ChannelId, body: wire.CreateCh
         )
         # Before `INVITE_ROLES`, invites granted no roles (spec/dated-changes.md#3).
         if changes.INVITE_ROLES.is_active(call.now_ms):
-            role_rows = members.membership.require_roles(call, channel_access.guild, rules.parse_role_ids(body))
+            role_rows = members.membership.require_assignable_roles(
+                call, channel_access.guild, rules.parse_role_ids(body)
+            )
             template = template._replace(role_ids=codec.encode(sorted(RoleId(row.id) for row in role_rows)).decode())
         # Before `INVITE_TARGET_USERS`, invites had no target users (spec/dated-changes.md#3).
         if changes.INVITE_TARGET_USERS.is_active(call.now_ms):

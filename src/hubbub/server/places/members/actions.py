@@ -54,7 +54,7 @@ def add(
     if user is None:
         raise errors.UNKNOWN_USER()
     if is_pending is None:
-        is_pending = not user.bot and rules.requires_form(call, guild_id, flags)
+        is_pending = not user.bot and rules.must_pass_verification(call, guild_id, flags)
     if not user.bot and rules.has_onboarding(call, guild_id):
         flags |= MemberFlags.STARTED_ONBOARDING
     row = MemberRow(

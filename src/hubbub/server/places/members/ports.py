@@ -13,5 +13,5 @@ def move_in_voice(call: Call, guild_id: int, user_id: int, channel_id: ChannelId
 
 
 @port
-def filter_authors(call: Call, guild_id: int, user_ids: Sequence[int], since_ms: int) -> set[int]:
+def find_active_author_ids(call: Call, guild_id: int, user_ids: Sequence[int], since_ms: int) -> set[int]:
     """Return the IDs of the given users who sent a message in a guild since `since_ms` (Unix milliseconds)."""

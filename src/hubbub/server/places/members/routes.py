@@ -94,7 +94,7 @@ def add_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wire.
         access.require_guild(call, guild_id, Permissions.DEAFEN_MEMBERS)
     if body.flags:
         rules.require_can_edit_flags(call, standing)
-    granted_roles = rules.require_roles(call, standing, body.roles or (), target_id=user_id)
+    granted_roles = rules.require_assignable_roles(call, standing, body.roles or (), target_id=user_id)
     membership = actions.add(
         call,
         guild_id,
@@ -125,7 +125,7 @@ def update_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wi
     target_standing = _require_standing(call, guild_id, user_id)
     row = _with_voice_moderation(call, membership.row, body)
     if body.nick is not UNSET:
-        rules.require_rename(call, standing, target_standing)
+        rules.require_can_change_nick(call, standing, target_standing)
         row = row._replace(nick=_clean_nick(body.nick))
     if body.flags is not UNSET:
         rules.require_can_edit_flags(call, standing)
@@ -135,13 +135,15 @@ def update_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wi
         access.require_guild(call, guild_id, Permissions.MANAGE_ROLES)
         role_ids = set(body.roles or ())
         held_role_ids = set(membership.role_ids)
-        rules.require_roles(call, standing, role_ids ^ held_role_ids, target_id=user_id, held_role_ids=held_role_ids)
+        rules.require_assignable_roles(
+            call, standing, role_ids ^ held_role_ids, target_id=user_id, held_role_ids=held_role_ids
+        )
     if body.communication_disabled_until is not UNSET:
         timeout_end = body.communication_disabled_until
         until_ms = 0 if timeout_end is None else codec.milliseconds(timeout_end)
         # A time in the past ends the timeout, as null does.
         until_ms = until_ms if until_ms > call.now_ms else 0
-        rules.require_timeout(call, standing, target_standing, until_ms)
+        rules.require_can_time_out(call, standing, target_standing, until_ms)
         row = row._replace(timed_out_until_ms=until_ms)
     if _changes_voice(body) and store.find_voice_channel_id(call.tx, guild_id, user_id) is None:
         raise errors.TARGET_NOT_IN_VOICE()
@@ -184,7 +186,7 @@ def update_my_guild_member(call: Call, guild_id: GuildId, body: wire.UpdateMyGui
     membership = _require_member(call, guild_id, call.user_id)
     row = membership.row
     if body.nick is not UNSET:
-        rules.require_own_nick(standing, membership.row.flags)
+        rules.require_can_change_own_nick(standing, membership.row.flags)
         row = row._replace(nick=_clean_nick(body.nick))
     # Before `BOT_GUILD_PROFILES`, bots could not have guild profiles (spec/dated-changes.md#3).
     if not call.actor.is_bot or changes.BOT_GUILD_PROFILES.is_active(call.now_ms):
@@ -217,7 +219,7 @@ def delete_guild_member(call: Call, guild_id: GuildId, user_id: UserId) -> None:
 def add_guild_member_role(call: Call, guild_id: GuildId, user_id: UserId, role_id: RoleId) -> None:
     """Add a role to a guild member."""
     membership = _require_member(call, guild_id, user_id)
-    rules.require_roles(call, access.get_guild_standing(call, guild_id), (role_id,), target_id=user_id)
+    rules.require_assignable_roles(call, access.get_guild_standing(call, guild_id), (role_id,), target_id=user_id)
     actions.update(call, membership, membership.row, {*membership.role_ids, role_id})
 
 
@@ -225,7 +227,7 @@ def add_guild_member_role(call: Call, guild_id: GuildId, user_id: UserId, role_i
 def delete_guild_member_role(call: Call, guild_id: GuildId, user_id: UserId, role_id: RoleId) -> None:
     """Remove a role from a guild member."""
     membership = _require_member(call, guild_id, user_id)
-    rules.require_roles(
+    rules.require_assignable_roles(
         call, access.get_guild_standing(call, guild_id), (role_id,), target_id=user_id, held_role_ids=(role_id,)
     )
     actions.update(call, membership, membership.row, {*membership.role_ids} - {role_id})
@@ -233,10 +235,10 @@ def delete_guild_member_role(call: Call, guild_id: GuildId, user_id: UserId, rol
 
 def _prunable_ids(call: Call, guild_id: GuildId, days: int, included_role_ids: list[RoleId]) -> list[int]:
     """Return the IDs of members to prune, without the caller; raise unless the caller may prune."""
-    rules.require_prune(call, access.get_guild_standing(call, guild_id), included_role_ids)
+    rules.require_can_prune(call, access.get_guild_standing(call, guild_id), included_role_ids)
     since_ms = call.now_ms - days * DAY_MS
     user_ids = store.list_prunable_ids(call.tx, guild_id, since_ms, included_role_ids)
-    active_ids = ports.filter_authors(call, guild_id, user_ids, since_ms)
+    active_ids = ports.find_active_author_ids(call, guild_id, user_ids, since_ms)
     return [user_id for user_id in user_ids if user_id != call.user_id and user_id not in active_ids]
 
 
@@ -246,7 +248,7 @@ def preview_prune_guild(call: Call, guild_id: GuildId, query: wire.PreviewPrune)
 
     The caller needs MANAGE_GUILD, and ADMINISTRATOR if the guild has the feature PRUNE_REQUIRES_ADMIN.
     """
-    included_role_ids = rules.parse_role_ids(query.include_roles or "")
+    included_role_ids = rules.parse_included_role_ids(query.include_roles or "")
     return wire.PruneResult(pruned=len(_prunable_ids(call, guild_id, query.days, included_role_ids)))
 
 
@@ -261,7 +263,7 @@ def prune_guild(call: Call, guild_id: GuildId, body: wire.PruneGuild) -> wire.Pr
     """
     days = body.days or wire.PRUNE_DAYS_DEFAULT
     sent_roles = body.include_roles or []
-    included_role_ids = rules.parse_role_ids(sent_roles) if isinstance(sent_roles, str) else sent_roles
+    included_role_ids = rules.parse_included_role_ids(sent_roles) if isinstance(sent_roles, str) else sent_roles
     user_ids = _prunable_ids(call, guild_id, days, included_role_ids)
     actions.prune(call, guild_id, user_ids, days)
     return wire.PruneResult(pruned=None if body.compute_prune_count in (False, "false") else len(user_ids))

@@ -27,7 +27,7 @@ _MODERATION_PERMISSIONS: Final = Permissions.MODERATE_MEMBERS | Permissions.KICK
 def require_can_list(call: Call) -> None:
     """Raise unless the caller may list all members; bots need the members intent (spec/http.md#3.5).
 
-    Users may, because their client shows the list (decisions/0014)."""
+    Users may list all members, because their client shows the list (decisions/0014)."""
     if call.actor.is_bot and not call.actor.application_flags & _MEMBERS_INTENT_FLAGS:
         raise errors.MISSING_ACCESS()
 
@@ -51,8 +51,8 @@ def require_can_join(call: Call, guild_id: int, user_id: int) -> None:
         raise errors.MAX_MEMBERS()
 
 
-def requires_form(call: Call, guild_id: int, flags: int) -> bool:
-    """Return whether a user who joins with the member flags `flags` must complete the guild's form first."""
+def must_pass_verification(call: Call, guild_id: int, flags: int) -> bool:
+    """Return whether a user who joins with the member flags `flags` must complete the guild's membership form first."""
     guild = guilds.find(call.tx, guild_id)
     if guild is None or flags & MemberFlags.BYPASSES_VERIFICATION:
         return False
@@ -77,23 +77,25 @@ def require_consent(call: Call, user_id: int, token: str) -> None:
 
 
 def require_outranks(standing: GuildAccess, target_standing: GuildAccess) -> None:
-    """Raise unless the caller (`standing`) outranks the member `target_standing`."""
+    """Raise unless the caller (`standing`) outranks the member with `target_standing`."""
     if not standing.outranks(target_standing):
         raise PermissionDenied(Denial(guild_id=standing.guild_id, user_id=target_standing.user_id))
 
 
-def require_own_nick(standing: GuildAccess, flags: int) -> None:
-    """Raise unless the caller, who has the member flags `flags`, may change their own nickname.
+def require_can_change_own_nick(standing: GuildAccess, flags: int) -> None:
+    """Raise unless the caller, who has the member flags `flags`, may change their own nickname, as for
+    PATCH /guilds/{guild_id}/members/@me.
 
-    A member that AutoMod quarantined for their username needs CHANGE_NICKNAME only among the bits of their roles, since
-    the quarantine suspends most permissions."""
+    A member that AutoMod quarantined for their username needs CHANGE_NICKNAME only in the permissions of their roles,
+    because the quarantine suspends the effective permission."""
     quarantine_flag = flags & MemberFlags.AUTOMOD_QUARANTINED_USERNAME
     if not quarantine_flag or not standing.permissions & Permissions.CHANGE_NICKNAME:
         standing.require(Permissions.CHANGE_NICKNAME)
 
 
-def require_rename(call: Call, standing: GuildAccess, target_standing: GuildAccess) -> None:
-    """Raise unless the caller (`standing`) may change the nickname of the member `target_standing`.
+def require_can_change_nick(call: Call, standing: GuildAccess, target_standing: GuildAccess) -> None:
+    """Raise unless the caller (`standing`) may change the nickname of the member with `target_standing`,
+    as for PATCH /guilds/{guild_id}/members/{user_id}.
 
     A member's own nickname needs CHANGE_NICKNAME or MANAGE_NICKNAMES."""
     if target_standing.user_id == standing.user_id:
@@ -104,7 +106,7 @@ def require_rename(call: Call, standing: GuildAccess, target_standing: GuildAcce
     require_outranks(standing, target_standing)
 
 
-def require_roles(
+def require_assignable_roles(
     call: Call,
     standing: GuildAccess,
     role_ids: Iterable[int],
@@ -140,8 +142,8 @@ def require_roles(
     return rows
 
 
-def require_timeout(call: Call, standing: GuildAccess, target_standing: GuildAccess, until_ms: int) -> None:
-    """Raise unless the caller (`standing`) may time out the member `target_standing` until `until_ms`.
+def require_can_time_out(call: Call, standing: GuildAccess, target_standing: GuildAccess, until_ms: int) -> None:
+    """Raise unless the caller (`standing`) may time out the member with `target_standing` until `until_ms`.
 
     `until_ms` is in Unix milliseconds; 0 ends a timeout."""
     access.require_guild(call, standing.guild_id, Permissions.MODERATE_MEMBERS)
@@ -192,8 +194,10 @@ def require_voice_channel(call: Call, guild_id: int, channel_id: int) -> None:
         raise errors.WRONG_CHANNEL_TYPE()
 
 
-def require_prune(call: Call, standing: GuildAccess, included_role_ids: Iterable[int]) -> None:
-    """Raise unless the caller may prune members; `included_role_ids` are the IDs of roles that pruned members may have."""
+def require_can_prune(call: Call, standing: GuildAccess, included_role_ids: Iterable[int]) -> None:
+    """Raise unless the caller may prune members; `included_role_ids` are the IDs of roles that pruned members may have.
+
+    MANAGE_GUILD is needed since the dated change, and ADMINISTRATOR with the feature PRUNE_REQUIRES_ADMIN."""
     if changes.PRUNE_PERMISSIONS.is_active(call.now_ms):
         access.require_guild(call, standing.guild_id, Permissions.MANAGE_GUILD)
     guild = guilds.find(call.tx, standing.guild_id)
@@ -205,8 +209,8 @@ def require_prune(call: Call, standing: GuildAccess, included_role_ids: Iterable
             raise PermissionDenied(Denial(guild_id=standing.guild_id, role_id=row.id, action="prune"))
 
 
-def parse_role_ids(text: str) -> list[RoleId]:
-    """Parse role IDs separated by commas; raise a form error if invalid."""
+def parse_included_role_ids(text: str) -> list[RoleId]:
+    """Parse the role IDs of `include_roles`, separated by commas; raise a form error if they are invalid or too many."""
     id_texts = [id_text.strip() for id_text in text.split(",") if id_text.strip()]
     if len(id_texts) > wire.PRUNE_ROLES_MAX:
         raise errors.invalid("include_roles", *errors.max_length(wire.PRUNE_ROLES_MAX))

@@ -9,7 +9,7 @@ from hubbub.server.play.commands.store import CommandRow
 
 __all__ = [
     "COMMAND_WITH_PERMISSIONS_COLUMNS",
-    "COMMAND_WITH_PERMISSIONS_WIDTH",
+    "COMMAND_WITH_PERMISSIONS_COLUMN_COUNT",
     "CommandWithPermissions",
     "command_with_permissions_joins",
     "read_command_with_permissions",
@@ -22,7 +22,7 @@ COMMAND_WITH_PERMISSIONS_COLUMNS: Final = (
     f"{', '.join(f'k.{name}' for name in CommandRow._fields)}, kp.permissions, ka.permissions"
 )
 """Columns that `read_command_with_permissions` reads from a query with `command_with_permissions_joins`."""
-COMMAND_WITH_PERMISSIONS_WIDTH: Final = len(CommandRow._fields) + 2
+COMMAND_WITH_PERMISSIONS_COLUMN_COUNT: Final = len(CommandRow._fields) + 2
 """Number of columns in COMMAND_WITH_PERMISSIONS_COLUMNS."""
 
 

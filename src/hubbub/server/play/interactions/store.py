@@ -183,8 +183,8 @@ def find(tx: Tx, interaction_id: int) -> InteractionRow | None:
 
 # Statement overhead dominates, and an interaction reads many tables. So one query loads everything keyed by the
 # invoking user, application and channel, and another everything that belongs to a stored interaction.
-_INTERACTION_WIDTH: Final = len(InteractionRow._fields)
-_APPLICATION_WIDTH: Final = len(InteractionApplication._fields)
+_INTERACTION_COLUMN_COUNT: Final = len(InteractionRow._fields)
+_APPLICATION_COLUMN_COUNT: Final = len(InteractionApplication._fields)
 _INTERACTION_COLUMNS: Final = ", ".join(f"i.{name}" for name in InteractionRow._fields)
 _APPLICATION_COLUMNS: Final = ", ".join(f"a.{name}" for name in InteractionApplication._fields)
 _BY_TOKEN_QUERY: Final = WideQuery(
@@ -217,11 +217,11 @@ _INVOCATION_QUERY: Final = WideQuery(
     "LEFT JOIN applications a ON a.id = ? "
     f"{joined_commands.command_with_permissions_joins('c.guild_id')} WHERE c.id = ?",
 )
-_INSTALLS_START: Final = authors.AUTHOR_WIDTH + _APPLICATION_WIDTH
+_INSTALLS_START: Final = authors.AUTHOR_COLUMN_COUNT + _APPLICATION_COLUMN_COUNT
 # Eleven columns between the application and the command: eight that `load_invocation` unpacks by name, and the
 # author's guild columns.
 _COMMAND_START: Final = _INSTALLS_START + 11
-_CHANNEL_START: Final = _COMMAND_START + joined_commands.COMMAND_WITH_PERMISSIONS_WIDTH
+_CHANNEL_START: Final = _COMMAND_START + joined_commands.COMMAND_WITH_PERMISSIONS_COLUMN_COUNT
 
 
 class LoadedInvocation(NamedTuple):
@@ -265,7 +265,7 @@ def load_invocation(
         mfa_level,
         *guild_columns,
     ) = columns[_INSTALLS_START:_COMMAND_START]
-    invoker = None if columns[0] is None else authors.read_author(columns[: authors.AUTHOR_WIDTH], guild_columns)
+    invoker = None if columns[0] is None else authors.read_author(columns[: authors.AUTHOR_COLUMN_COUNT], guild_columns)
     channel = channels.ChannelRow(*columns[_CHANNEL_START:])
     if channel.type != ChannelType.GUILD_TEXT:
         # Most interactions happen in text channels; the columns of other channel types are read separately.
@@ -273,8 +273,8 @@ def load_invocation(
     return LoadedInvocation(
         invoker,
         None
-        if columns[authors.AUTHOR_WIDTH] is None
-        else InteractionApplication._make(columns[authors.AUTHOR_WIDTH : _INSTALLS_START]),
+        if columns[authors.AUTHOR_COLUMN_COUNT] is None
+        else InteractionApplication._make(columns[authors.AUTHOR_COLUMN_COUNT : _INSTALLS_START]),
         frozenset(
             integration_type
             for integration_type, is_installed in enumerate((is_guild_installed, is_user_installed))
@@ -312,8 +312,8 @@ def find_by_token(tx: Tx, token: str) -> tuple[InteractionRow, InteractionApplic
         None
         if columns is None
         else (
-            InteractionRow._make(columns[:_INTERACTION_WIDTH]),
-            InteractionApplication._make(columns[_INTERACTION_WIDTH:]),
+            InteractionRow._make(columns[:_INTERACTION_COLUMN_COUNT]),
+            InteractionApplication._make(columns[_INTERACTION_COLUMN_COUNT:]),
         )
     )
 
@@ -329,9 +329,9 @@ _PENDING_QUERY: Final = WideQuery(
     "LEFT JOIN members n ON n.guild_id = c.guild_id AND n.user_id = i.user_id AND g.suspension_reason IS NULL "
     "WHERE i.id = ? AND i.token_hash = ?",
 )
-_BOT_START: Final = _INTERACTION_WIDTH + _APPLICATION_WIDTH
-_INVOKER_START: Final = _BOT_START + authors.AUTHOR_WIDTH
-_GUILD_START: Final = _INVOKER_START + authors.AUTHOR_WIDTH
+_BOT_START: Final = _INTERACTION_COLUMN_COUNT + _APPLICATION_COLUMN_COUNT
+_INVOKER_START: Final = _BOT_START + authors.AUTHOR_COLUMN_COUNT
+_GUILD_START: Final = _INVOKER_START + authors.AUTHOR_COLUMN_COUNT
 # Five columns of the guild: the owner, the MFA level, and the author's guild columns.
 _CHANNEL_REF_START: Final = _GUILD_START + 5
 
@@ -362,8 +362,8 @@ def find_pending(tx: Tx, token: str) -> PendingInteraction | None:
         None if columns[_BOT_START] is None else authors.read_author(columns[_BOT_START:_INVOKER_START], guild_columns)
     )
     return PendingInteraction(
-        InteractionRow._make(columns[:_INTERACTION_WIDTH]),
-        InteractionApplication._make(columns[_INTERACTION_WIDTH:_BOT_START]),
+        InteractionRow._make(columns[:_INTERACTION_COLUMN_COUNT]),
+        InteractionApplication._make(columns[_INTERACTION_COLUMN_COUNT:_BOT_START]),
         channel_ref(columns[_CHANNEL_REF_START:]),
         bot,
         _build_membership(columns[_GUILD_START], columns[_GUILD_START + 1], bot),

@@ -38,7 +38,7 @@ def create_guild_emoji(call: Call, guild_id: GuildId, body: wire.CreateGuildEmoj
     The caller needs CREATE_GUILD_EXPRESSIONS. Before 23 February 2026, MANAGE_GUILD_EXPRESSIONS is sufficient, too.
     """
     standing = rules.require_can_create(call, guild_id)
-    role_ids = emoji_rules.require_roles(call.tx, guild_id, body.roles)
+    role_ids = emoji_rules.resolve_role_ids(call.tx, guild_id, body.roles)
     is_animated = body.image.is_animated
     no_slot_error = errors.MAX_ANIMATED_EMOJIS if is_animated else errors.MAX_EMOJIS
     rules.require_free_slot(call.tx, EMOJIS, guild_id, no_slot_error, animated=int(is_animated))
@@ -67,7 +67,7 @@ def update_guild_emoji(call: Call, guild_id: GuildId, emoji_id: EmojiId, body: w
     if body.name is not UNSET:
         after = after._replace(name=body.name)
     if body.roles is not UNSET:
-        after = after._replace(roles=emoji_rules.require_roles(call.tx, guild_id, body.roles))
+        after = after._replace(roles=emoji_rules.resolve_role_ids(call.tx, guild_id, body.roles))
     actions.update(call, EMOJIS, guild_id, before, after)
     return views.for_member(call, EMOJIS, access.get_guild_standing(call, guild_id), after)
 

@@ -46,7 +46,7 @@ def require_use(call: Call, channel_access: ChannelAccess, emoji_id: int) -> Emo
     return row
 
 
-def require_roles(tx: Tx, guild_id: GuildId, requested_ids: list[RoleId | None] | None | UnsetType) -> str:
+def resolve_role_ids(tx: Tx, guild_id: GuildId, requested_ids: list[RoleId | None] | None | UnsetType) -> str:
     """Return the role IDs of a request body (`requested_ids`) as a JSON list, without duplicates.
 
     Raise UNKNOWN_ROLE for an ID that is not a role of the guild. The ID of @everyone is left out; an empty list means that

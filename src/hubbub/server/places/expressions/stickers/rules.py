@@ -59,7 +59,7 @@ def _require_usable(call: Call, channel_access: ChannelAccess, row: StickerRow) 
 def detect_format(tx: Tx, guild_id: GuildId, image: ImageData) -> StickerFormatType:
     """Return the format type of a sticker file, or raise an error if the file is not allowed."""
     if image.content_type == wire.LOTTIE_CONTENT_TYPE:
-        if not store.read_guild_limits(tx, guild_id).features & {GuildFeature.VERIFIED, GuildFeature.PARTNERED}:
+        if not store.read_guild_limit_factors(tx, guild_id).features & {GuildFeature.VERIFIED, GuildFeature.PARTNERED}:
             raise errors.FILE_TYPE_INVALID()
         lottie.require_animation(image.data)
         return StickerFormatType.LOTTIE

@@ -11,7 +11,7 @@ from hubbub.server.places.members.actions import (
     transfer_membership,
     update,
 )
-from hubbub.server.places.members.rules import require_can_join, require_roles
+from hubbub.server.places.members.rules import require_assignable_roles, require_can_join
 from hubbub.server.places.members.store import find_ranks, find_row, is_banned, list_pending_ids
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
     "remove",
     "remove_many",
     "require_can_join",
-    "require_roles",
+    "require_assignable_roles",
     "transfer_membership",
     "update",
 ]

@@ -1,10 +1,10 @@
 """Lookups of the authors of messages, and the columns of queries that join them, for this slice and other slices."""
 
 from hubbub.server.talk.messages.authors.store import (
+    AUTHOR_COLUMN_COUNT,
     AUTHOR_GUILD_COLUMNS,
-    AUTHOR_WIDTH,
     author_columns,
-    filter_authors,
+    find_active_author_ids,
     find_author,
     find_channel_author,
     find_two_authors,
@@ -14,9 +14,9 @@ from hubbub.server.talk.messages.authors.store import (
 
 __all__ = [
     "AUTHOR_GUILD_COLUMNS",
-    "AUTHOR_WIDTH",
+    "AUTHOR_COLUMN_COUNT",
     "author_columns",
-    "filter_authors",
+    "find_active_author_ids",
     "find_author",
     "find_channel_author",
     "find_two_authors",

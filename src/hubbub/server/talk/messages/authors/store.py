@@ -12,10 +12,10 @@ from hubbub.server.identity import users
 from hubbub.server.places import members
 from hubbub.server.talk.messages.content.records import Author
 
-_USER_WIDTH: Final = len(users.PUBLIC_FIELDS)
-AUTHOR_WIDTH: Final = _USER_WIDTH + len(members.VIEW_COLUMNS)
+_USER_COLUMN_COUNT: Final = len(users.PUBLIC_FIELDS)
+AUTHOR_COLUMN_COUNT: Final = _USER_COLUMN_COUNT + len(members.VIEW_COLUMNS)
 AUTHOR_GUILD_COLUMNS: Final = "g.verification_level, g.premium_tier, g.moderated"
-"""Guild columns that `read_author` needs."""
+"""Guild columns that `read_author` needs; the alias of the table is `g`."""
 
 
 def author_columns(user: str = "u", member: str = "m") -> str:
@@ -39,7 +39,7 @@ _SELECT_CHANNEL_AUTHOR: Final = CachedQuery(
 def find_author(tx: Tx, guild_id: int | None, user_id: int) -> Author | None:
     """Return a user with their membership in a guild in one query, or None if the user does not exist."""
     row = tx.one(f"{_SELECT_AUTHOR}= ?", guild_id, guild_id, user_id)
-    return None if row is None else read_author(row[:AUTHOR_WIDTH], row[AUTHOR_WIDTH:])
+    return None if row is None else read_author(row[:AUTHOR_COLUMN_COUNT], row[AUTHOR_COLUMN_COUNT:])
 
 
 def prefetch_channel_author(tx: Tx, channel_id: int, user_id: int) -> None:
@@ -50,28 +50,28 @@ def prefetch_channel_author(tx: Tx, channel_id: int, user_id: int) -> None:
 def find_channel_author(tx: Tx, channel_id: int, user_id: int) -> Author | None:
     """Return a user with their membership in the guild of a channel in one query, or None if the user does not exist."""
     row = tx.one(_SELECT_CHANNEL_AUTHOR, channel_id, user_id)
-    return None if row is None else read_author(row[:AUTHOR_WIDTH], row[AUTHOR_WIDTH:])
+    return None if row is None else read_author(row[:AUTHOR_COLUMN_COUNT], row[AUTHOR_COLUMN_COUNT:])
 
 
 def find_two_authors(tx: Tx, guild_id: int | None, user_id: int, other_id: int) -> tuple[Author | None, Author | None]:
     """Return two users with their memberships in one query; None for a user who does not exist."""
     rows = tx.all(f"{_SELECT_AUTHOR}IN (?, ?)", guild_id, guild_id, user_id, other_id)
-    authors_by_id = {row[0]: read_author(row[:AUTHOR_WIDTH], row[AUTHOR_WIDTH:]) for row in rows}
+    authors_by_id = {row[0]: read_author(row[:AUTHOR_COLUMN_COUNT], row[AUTHOR_COLUMN_COUNT:]) for row in rows}
     return authors_by_id.get(user_id), authors_by_id.get(other_id)
 
 
-def read_author(row: Sequence[Any], guild: Sequence[Any]) -> Author:
-    """Build an author from the columns of `author_columns` and `AUTHOR_GUILD_COLUMNS`."""
+def read_author(author_values: Sequence[Any], guild_values: Sequence[Any]) -> Author:
+    """Build an author from the values of the columns of `author_columns` and of `AUTHOR_GUILD_COLUMNS`."""
     return Author(
-        users.UserRow(*row[:_USER_WIDTH]),
-        None if row[_USER_WIDTH] is None else members.MemberRow(*row[_USER_WIDTH:]),
-        guild[0] or 0,
-        guild[1] or 0,
-        moderated_bits=guild[2] or 0,
+        users.UserRow(*author_values[:_USER_COLUMN_COUNT]),
+        None if author_values[_USER_COLUMN_COUNT] is None else members.MemberRow(*author_values[_USER_COLUMN_COUNT:]),
+        guild_values[0] or 0,
+        guild_values[1] or 0,
+        moderated_bits=guild_values[2] or 0,
     )
 
 
-def filter_authors(call: Call, guild_id: int, user_ids: Sequence[int], since_ms: int) -> set[int]:
+def find_active_author_ids(call: Call, guild_id: int, user_ids: Sequence[int], since_ms: int) -> set[int]:
     """Return the IDs of the given users who sent a message in a guild since `since_ms` (Unix milliseconds)."""
     author_ids: set[int] = set()
     for batch in batches(user_ids):
