@@ -1,10 +1,11 @@
-"""Measure the cost of each unit of work and store it for the capacity model.
+"""Measure the cost of one request, delivery, heartbeat, voice packet, session and guild, for the capacity model.
 
 python -m bench.unit_costs [SECTION ...] [--quick]
 
-A run of all sections takes some minutes. The costs are CPU time of the named process, memory, and bytes on the
-wire. They are stored in bench/results/unit_costs.json, from which `bench.simulation` predicts larger installations. A run
-of some sections keeps the stored costs of the others. With `--quick` the run is shorter, and nothing is stored.
+A run of all sections takes several minutes. The costs are CPU time of the named process, memory, latency, bytes on the
+wire and in the database, and numbers of NATS messages. They are stored in bench/results/unit_costs.json, from which
+`bench.simulation` predicts larger installations. A run of some sections keeps the stored costs of the others. With
+`--quick` the run is shorter, and nothing is stored.
 """
 
 import argparse
@@ -44,12 +45,18 @@ from tests.journeys.processes import ApiUser, Server, create_guild, register_use
 
 RESULTS_FILE: Final = Path(__file__).parent / "results" / "unit_costs.json"
 CALLER_COUNT: Final = 64
+"""Number of connections that send requests at the same time."""
 ROUND_COUNT: Final = 3
+"""Number of rounds, of which the median is stored."""
 FANOUT_SESSIONS: Final = (200, 600)
-"""Numbers of sessions between which the cost of a message grows by the cost of deliveries."""
-ALONE_COUNT: Final = 2_000
-VOICE_LISTENERS: Final = 24
+"""The two numbers of sessions with which a message is measured.
+
+The difference of the costs, divided by the difference of the numbers, is the cost of one delivery."""
+SEQUENTIAL_REQUEST_COUNT: Final = 2_000
+"""Number of requests that are sent one after the other over one connection. Names of their costs contain `alone`."""
+VOICE_LISTENER_COUNT: Final = 24
 GUILD_COUNT: Final = 90
+"""Number of guilds that are created to measure the memory of one."""
 
 CpuReader = Callable[[], float]
 
@@ -68,7 +75,7 @@ class UnitCosts:
 
 
 async def measure_cpu(readers: dict[str, CpuReader], work: Callable[[], Any], count: int) -> dict[str, float]:
-    """Run work and return the CPU time per unit of each process in microseconds."""
+    """Run `work`, which consists of `count` units, and return the CPU time per unit of each process in microseconds."""
     before = {name: read() for name, read in readers.items()}
     await work()
     return {name: (read() - before[name]) / count * 1e6 for name, read in readers.items()}
@@ -86,9 +93,11 @@ def process_cpu_reader(pid: int) -> CpuReader:
 
 
 async def measure_requests(costs: UnitCosts, store: Store, is_quick: bool) -> None:
-    """Measure POST, GET and connecting on a store, and the latency of a POST without other requests."""
+    """Measure POST, GET and connecting on a store.
+
+    On SQLite, measure also the latency of a POST without other requests, and the sizes of requests and responses."""
     count = 800 if is_quick else 2_000
-    name = "sqlite" if store.name == "SQLite" else "postgres"
+    store_name = "sqlite" if store.name == "SQLite" else "postgres"
     with (
         tempfile.TemporaryDirectory(dir=find_memory_folder()) as folder,
         Subject("hubbub", *store.arguments(folder)) as subject,
@@ -101,34 +110,35 @@ async def measure_requests(costs: UnitCosts, store: Store, is_quick: bool) -> No
             await send_requests(url, [make_request(number) for number in range(500)], CALLER_COUNT)
             rounds = []
             for _ in range(ROUND_COUNT):
-                # Work that follows the requests, such as indexing, belongs to none of them.
+                # Wait until the work that earlier requests caused, such as indexing, is done, so that it is not counted for
+                # this round.
                 await asyncio.sleep(0.5)
                 requests = [make_request(number) for number in range(count)]
-                with raise_priority(os.getpid(), subject.process.pid) if name == "sqlite" else nullcontext():
+                with raise_priority(os.getpid(), subject.process.pid) if store_name == "sqlite" else nullcontext():
                     rounds.append(
                         await measure_cpu(readers, lambda: send_requests(url, requests, CALLER_COUNT), count)  # noqa: B023
                     )
-            for process, cost in median_costs(rounds).items():
-                if process == "" or name == "postgres":
-                    costs.record(f"{name}_{operation}_{process}us", cost)
-            if name == "postgres" or operation == "get":
+            for name_prefix, cost in median_costs(rounds).items():
+                if name_prefix == "" or store_name == "postgres":
+                    costs.record(f"{store_name}_{operation}_{name_prefix}us", cost)
+            if store_name == "postgres" or operation == "get":
                 continue
             await asyncio.sleep(0.5)
-            requests = [make_request(number) for number in range(ALONE_COUNT)]
+            requests = [make_request(number) for number in range(SEQUENTIAL_REQUEST_COUNT)]
             durations: list[float] = []
 
-            async def send_alone() -> None:
+            async def send_sequentially() -> None:
                 # The pauses are those of a process at half of its maximum rate, because a longer sleep empties its caches.
                 half_rate = 0.5e6 / costs.values["sqlite_post_us"]
                 durations.extend(await measure_latencies(subject, requests, half_rate, 1))  # noqa: B023
 
-            alone_costs = await measure_cpu(readers, send_alone, ALONE_COUNT)
-            costs.record(f"{name}_{operation}_alone_us", alone_costs[""])
-            costs.record(f"{name}_{operation}_alone_latency_us", statistics.mean(durations) * 1e6)
-            costs.distributions[f"{name}_{operation}_alone_latency_us"] = [
+            sequential_costs = await measure_cpu(readers, send_sequentially, SEQUENTIAL_REQUEST_COUNT)
+            costs.record(f"{store_name}_{operation}_alone_us", sequential_costs[""])
+            costs.record(f"{store_name}_{operation}_alone_latency_us", statistics.mean(durations) * 1e6)
+            costs.distributions[f"{store_name}_{operation}_alone_latency_us"] = [
                 round(value * 1e6, 1) for value in compute_quantiles(durations)
             ]
-        if name == "sqlite":
+        if store_name == "sqlite":
             costs.record("post_request_bytes", len(make_post(0)))
             costs.record("post_response_bytes", await measure_response_bytes(url, make_post(0)))
             costs.record("get_request_bytes", len(get))
@@ -144,9 +154,9 @@ async def measure_requests(costs: UnitCosts, store: Store, is_quick: bool) -> No
 
             rounds.append(await measure_cpu(readers, open_sessions, session_count))
             connections += new_connections
-        for process, cost in median_costs(rounds).items():
-            if process == "" or name == "postgres":
-                costs.record(f"{name}_connect_{process}us", cost)
+        for name_prefix, cost in median_costs(rounds).items():
+            if name_prefix == "" or store_name == "postgres":
+                costs.record(f"{store_name}_connect_{name_prefix}us", cost)
         costs.record("connect_bytes", sum(connection.received_bytes for connection in connections) / len(connections))
 
 
@@ -213,9 +223,9 @@ async def measure_sessions(costs: UnitCosts, is_quick: bool) -> None:
                     session.send_heartbeat()
                 await wait_until_idle(sessions, bytes_min=bytes_before + len(sessions))
 
-        reader = {"": subject.cpu_seconds}
-        idle_cost = await measure_cpu(reader, lambda: asyncio.sleep(heartbeat_count * 0.5), 1)
-        cost = await measure_cpu(reader, send_heartbeats, 1)
+        readers = {"": subject.cpu_seconds}
+        idle_cost = await measure_cpu(readers, lambda: asyncio.sleep(heartbeat_count * 0.5), 1)
+        cost = await measure_cpu(readers, send_heartbeats, 1)
         costs.record("heartbeat_us", (cost[""] - idle_cost[""]) / heartbeat_count / len(sessions))
         await asyncio.gather(*(close(session) for session in sessions))
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
@@ -227,8 +237,10 @@ async def measure_guild_memory(costs: UnitCosts, subject: Subject) -> None:
     url, token = subject.connection_info["url"], subject.connection_info["user_token"]
     create = encode_request("POST", "/api/v10/guilds", token, {"name": "Guild"})
     await send_requests(url, [create] * GUILD_COUNT, 1)
-    user_subject_info = subject.connection_info | {"bot_token": token}
-    subject.connection_info = user_subject_info
+    # Connect as the user, who is a member of the new guilds, instead of as the bot.
+    subject.connection_info = subject.connection_info | {"bot_token": token}
+    # The first session also loads the guilds; a later one adds only its memberships. The second one is not used, because it
+    # may still fill caches.
     sizes = []
     for _ in range(3):
         _, before = subject.own_memory_bytes()
@@ -244,9 +256,10 @@ async def measure_guild_memory(costs: UnitCosts, subject: Subject) -> None:
 
 
 async def measure_presence(costs: UnitCosts, is_quick: bool) -> None:
-    """Measure the delivery of a presence update, with the benchmark of players."""
+    """Measure the delivery of a presence update, from the text that `bench.social` reports."""
     details: list[str] = []
     await social_bench({"presence"}, lambda *arguments: details.append(arguments[-1]), is_quick)
+    # For example "12.3 us (210 B) against ...".
     delivery, _, _ = details[0].partition(" against")
     cost, size = delivery.removesuffix(" B)").split(" us (")
     costs.record("presence_delivery_us", float(cost))
@@ -254,7 +267,7 @@ async def measure_presence(costs: UnitCosts, is_quick: bool) -> None:
 
 
 async def measure_voice(costs: UnitCosts, is_quick: bool) -> None:
-    """Measure the forwarding of a voice packet to one of `VOICE_LISTENERS` listeners."""
+    """Measure the forwarding of a voice packet to one of `VOICE_LISTENER_COUNT` listeners."""
     sink, source = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
     for udp_socket in (sink, source):
         udp_socket.bind(("127.0.0.1", 0))
@@ -262,12 +275,12 @@ async def measure_voice(costs: UnitCosts, is_quick: bool) -> None:
     forwarder = Forwarder(source, Metrics())
     forwarder.start()
     address = sink.getsockname()
-    received_count = 200 if is_quick else 1_000
+    packet_count = 200 if is_quick else 1_000
     for kind in ("native", "browser"):
         rounds = []
         for _ in range(5):
-            call = Call(forwarder, address, VOICE_LISTENERS, has_browsers=kind == "browser")
-            rounds.append(measure_forwarding(call, address, received_count, VOICE_LISTENERS))
+            call = Call(forwarder, address, VOICE_LISTENER_COUNT, has_browsers=kind == "browser")
+            rounds.append(measure_forwarding(call, address, packet_count, VOICE_LISTENER_COUNT))
             call.close()
             await asyncio.sleep(0)
         costs.record(f"voice_packet_{kind}_us", statistics.median(rounds))
@@ -283,10 +296,10 @@ async def measure_voice(costs: UnitCosts, is_quick: bool) -> None:
 async def measure_nodes(costs: UnitCosts, is_quick: bool) -> None:
     """Measure an API, a gateway and a worker process over PostgreSQL and NATS, with one and with many sessions."""
     with PostgresStore() as postgres:
-        await measure_processes(costs, postgres, is_quick)
+        await run_and_measure_nodes(costs, postgres, is_quick)
 
 
-async def measure_processes(costs: UnitCosts, postgres: PostgresStore, is_quick: bool) -> None:
+async def run_and_measure_nodes(costs: UnitCosts, postgres: PostgresStore, is_quick: bool) -> None:
     """Start the processes of `measure_nodes`, measure them and stop them."""
     count, user_count = (300, 1) if is_quick else (1_500, 4)
     folder = Path(tempfile.mkdtemp(prefix="hubbub-bench-"))
@@ -307,7 +320,7 @@ async def measure_processes(costs: UnitCosts, postgres: PostgresStore, is_quick:
         async with aiohttp.ClientSession() as client:
             users = [await register_user(client, servers["api"], "bench") for _ in range(user_count)]
             _, channel_id, _ = await create_guild(*users)
-            await measure_node_events(
+            await measure_node_posts(
                 costs, servers, users, channel_id, postgres, str(folder), nats, monitoring_url, count
             )
     finally:
@@ -317,7 +330,7 @@ async def measure_processes(costs: UnitCosts, postgres: PostgresStore, is_quick:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-async def measure_node_events(
+async def measure_node_posts(
     costs: UnitCosts,
     servers: dict[str, Server],
     users: list[ApiUser],
@@ -328,7 +341,7 @@ async def measure_node_events(
     monitoring_url: str,
     count: int,
 ) -> None:
-    """Post messages while the gateway process has one session, then many; store costs per message."""
+    """Post messages while the gateway process has one session, then many; record the costs per message and per delivery."""
     readers: dict[str, CpuReader] = {role: process_cpu_reader(server.pid) for role, server in servers.items()}
     readers["database"] = lambda: postgres.cpu_seconds(folder)
     readers["nats"] = process_cpu_reader(nats.pid)
@@ -349,16 +362,16 @@ async def measure_node_events(
         return await measure_cpu(readers, post_and_wait, message_count)
 
     await post_messages(200, CALLER_COUNT, 0.0)
-    traffic_before, store_before = read_nats_traffic(monitoring_url), read_store_bytes(database_url)
+    traffic_before, stored_bytes_before = read_nats_traffic(monitoring_url), read_store_bytes(database_url)
     measured = await post_messages(count, CALLER_COUNT, 0.0)
-    traffic, store = read_nats_traffic(monitoring_url), read_store_bytes(database_url)
+    traffic, stored_bytes = read_nats_traffic(monitoring_url), read_store_bytes(database_url)
     for role in ("api", "worker", "database", "nats"):
         costs.record(f"node_post_{role}_us", measured[role])
     costs.record("node_event_gateway_us", measured["gateway"])
     for name, total in traffic.items():
         costs.record(f"nats_{name}_per_post", (total - traffic_before[name]) / count)
-    for name, total in store.items():
-        costs.record(f"database_{name}_per_post", (total - store_before[name]) / count)
+    for name, total in stored_bytes.items():
+        costs.record(f"database_{name}_per_post", (total - stored_bytes_before[name]) / count)
     cost_with_few = (await post_messages(count // 10, 1, 0.01))["gateway"]
     for user in users:
         sessions += await open_user_sessions(servers["gateway"].url, user.token, SESSIONS_PER_USER_MAX - 1)
