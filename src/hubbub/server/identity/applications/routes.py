@@ -18,9 +18,9 @@ from hubbub.server.identity.applications import actions, keys, rules, store, vie
 from hubbub.server.identity.applications.addresses import endpoints, redirects
 from hubbub.server.identity.applications.signals import (
     ActivitiesToggled,
-    EventWebhooksChanged,
+    EventWebhooksSet,
     IntentsEnabled,
-    InteractionsEndpointChanged,
+    InteractionsEndpointSet,
 )
 from hubbub.server.identity.applications.store import ApplicationRow
 
@@ -186,9 +186,9 @@ def _apply_changes(call: Call, row: ApplicationRow, body: wire.UpdateApplication
             call.notify(IntentsEnabled(ApplicationId(row.id)))
     actions.update(call, row)
     if body.event_webhooks_url is not UNSET or body.event_webhooks_status is not UNSET:
-        call.notify(EventWebhooksChanged(ApplicationId(row.id)))
+        call.notify(EventWebhooksSet(ApplicationId(row.id)))
     if body.interactions_endpoint_url is not UNSET:
-        call.notify(InteractionsEndpointChanged(ApplicationId(row.id)))
+        call.notify(InteractionsEndpointSet(ApplicationId(row.id)))
     return views.application(call, row, for_user=is_user)
 
 

@@ -1,4 +1,4 @@
-"""Signals that the applications slice sends inside the transaction."""
+"""Signals about applications, sent inside the transaction that changes them."""
 
 import msgspec
 
@@ -6,20 +6,20 @@ from hubbub.protocol.ids import ApplicationId
 from hubbub.server.identity.applications.store import ApplicationRow
 
 
-class InteractionsEndpointChanged(msgspec.Struct, frozen=True):
+class InteractionsEndpointSet(msgspec.Struct, frozen=True):
     """The interactions endpoint URL of an application was set, possibly to the same value."""
 
     application_id: ApplicationId
 
 
-class EventWebhooksChanged(msgspec.Struct, frozen=True):
+class EventWebhooksSet(msgspec.Struct, frozen=True):
     """The webhook event URL or status of an application was set, possibly to the same value."""
 
     application_id: ApplicationId
 
 
 class IntentsEnabled(msgspec.Struct, frozen=True):
-    """An application enabled a privileged intent itself."""
+    """An application enabled a privileged intent by an edit, without a review."""
 
     application_id: ApplicationId
 

@@ -1,7 +1,7 @@
 """Interactions: requests that users make to applications, and the applications' responses."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.applications.signals import InteractionsEndpointChanged
+from hubbub.server.identity.applications.signals import InteractionsEndpointSet
 from hubbub.server.play.interactions import routes
 from hubbub.server.play.interactions.actions import count_failures
 from hubbub.server.play.interactions.delivery import endpoints
@@ -13,7 +13,7 @@ SLICE = Slice(
     name="interactions",
     modules=(routes,),
     jobs=JOBS,
-    listeners={InteractionsEndpointChanged: endpoints.on_endpoint_changed},
+    listeners={InteractionsEndpointSet: endpoints.on_endpoint_set},
 )
 
 __all__ = ["SLICE", "count_failures", "find_author", "map_application_ids"]

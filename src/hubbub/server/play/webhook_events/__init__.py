@@ -5,7 +5,7 @@ the request and retries failed deliveries."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.applications.signals import ApplicationDeleting, EventWebhooksChanged
+from hubbub.server.identity.applications.signals import ApplicationDeleting, EventWebhooksSet
 from hubbub.server.identity.oauth2 import ApplicationAuthorized, ApplicationDeauthorized
 from hubbub.server.play.webhook_events import actions, routes
 from hubbub.server.play.webhook_events.actions import send, send_application_authorized, send_application_deauthorized
@@ -32,7 +32,7 @@ SLICE = Slice(
     modules=(routes,),
     jobs=JOBS,
     listeners={
-        EventWebhooksChanged: actions.on_event_webhooks_changed,
+        EventWebhooksSet: actions.on_event_webhooks_set,
         ApplicationDeleting: actions.on_application_deleting,
         ApplicationAuthorized: _on_authorized,
         ApplicationDeauthorized: _on_deauthorized,

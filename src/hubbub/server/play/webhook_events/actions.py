@@ -12,7 +12,7 @@ from hubbub.protocol.resources import webhook_events as wire
 from hubbub.server.core import job_queues, jobs
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications, users
-from hubbub.server.identity.applications.signals import ApplicationDeleting, EventWebhooksChanged
+from hubbub.server.identity.applications.signals import ApplicationDeleting, EventWebhooksSet
 from hubbub.server.places import guilds, roles
 from hubbub.server.play.deliveries import DeliveryRow
 from hubbub.server.play.webhook_events import store
@@ -199,7 +199,7 @@ def find_target(call: Call, application_id: int, url: str | None = None) -> Targ
     )
 
 
-def on_event_webhooks_changed(call: Call, signal: EventWebhooksChanged) -> None:
+def on_event_webhooks_set(call: Call, signal: EventWebhooksSet) -> None:
     """Reset the failures after the webhook URL or status was set. Schedule the probe, or cancel it if there is no URL."""
     store.delete_failures(call.tx, signal.application_id)
     row = applications.find(call.tx, signal.application_id)

@@ -11,7 +11,7 @@ from hubbub.protocol.resources import interactions as wire
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications
-from hubbub.server.identity.applications.signals import InteractionsEndpointChanged
+from hubbub.server.identity.applications.signals import InteractionsEndpointSet
 from hubbub.server.play.interactions import store
 from hubbub.server.play.interactions.store import InteractionApplication, InteractionRow
 
@@ -101,7 +101,7 @@ def compute_remaining_ms(call: Call, interaction_id: int) -> int:
 # Probes
 
 
-def on_endpoint_changed(call: Call, signal: InteractionsEndpointChanged) -> None:
+def on_endpoint_set(call: Call, signal: InteractionsEndpointSet) -> None:
     """Schedule probes for a new endpoint URL, or cancel them if the URL was removed."""
     if find_target(call, signal.application_id) is None:
         jobs.cancel_jobs(call.tx, PROBE_JOB, _probe_key(signal.application_id))
