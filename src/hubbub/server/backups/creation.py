@@ -25,7 +25,7 @@ from hubbub.server.core import migrations
 from hubbub.server.core.backends import DATABASE_FILE, FILES_FOLDER
 from hubbub.server.core.clock import RealClock
 from hubbub.server.core.files import Files
-from hubbub.server.core.sqlite_files import copy_pages, find_damage
+from hubbub.server.core.sqlite_files import copy_between, find_damage
 
 DERIVED_PREFIX = "derived/"
 """Prefix of the keys of converted images, which are not copied because the CDN creates them again."""
@@ -53,7 +53,7 @@ def copy_embedded(source: Path, folder: Path, progress: Progress) -> DatabaseCop
         # The copy has one snapshot: without this transaction, each write of a server would start it again.
         reader.execute("BEGIN")
         reader.execute("SELECT COUNT(*) FROM sqlite_schema").fetchone()
-        copy_pages(reader, writer, lambda count, total: progress("database", count, total))
+        copy_between(reader, writer, lambda count, total: progress("database", count, total))
         reader.execute("ROLLBACK")
         damage = find_damage(writer)
         if damage is not None:

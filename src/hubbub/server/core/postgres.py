@@ -1,12 +1,13 @@
 """The PostgreSQL store: runs units of work on the event loop and, if they may block, in threads.
 
 Write transactions are SERIALIZABLE and are retried after a conflict, so a unit of work can assume that it runs alone,
-as on SQLite (decisions/0003). Reads run over one REPEATABLE READ snapshot.
+as on SQLite (decisions/0003). Each read runs on one REPEATABLE READ snapshot.
 
-Quick writes and short reads run as greenlets on the event loop (decisions/0100). The loop tries a unit once. The
-threads do everything that may take longer: other writes and reads, retries after a conflict, new connections, and the
-outcome of a lost commit. Reads have their own threads, so that they never wait for writes. A unit that conflicts
-repeatedly runs in threads for contended units, one unit per object at a time across all processes (decisions/0131).
+Quick writes and short reads run as greenlets on the event loop (decisions/0100). The loop tries a unit once. The threads
+do everything that may take longer: other writes and reads, retries after a conflict, and new connections. They also find
+the outcome of a commit whose connection was lost. Reads have their own threads, so that they never wait for writes. A
+unit that conflicts repeatedly runs in threads for contended units, one unit per object at a time across all processes
+(decisions/0131).
 """
 
 import asyncio
@@ -69,7 +70,7 @@ CONNECTIONS_MAX: Final = (
 CONCURRENT_ATTEMPTS_MAX: Final = 2
 """Maximum number of attempts of a conflicting unit of work before it is queued as a contended unit."""
 CONTENDED_SECONDS_MAX: Final = 10.0
-"""Time in seconds for which a contended unit waits and is retried before the caller gets StoreUnavailable."""
+"""Time in seconds after which a contended unit that conflicts again is no longer retried; its caller gets StoreUnavailable."""
 BACKOFF_SECONDS: Final = 0.001
 """Maximum delay after the first conflict, in seconds; it doubles with each attempt, up to `BACKOFF_SECONDS_MAX`."""
 BACKOFF_SECONDS_MAX: Final = 0.1
@@ -308,7 +309,7 @@ class PostgresDatabase(Database):
         except BaseException as error:
             self._fail(unit, error)
 
-    # Methods that run in the threads
+    # Methods that run in the threads; those that close connections also run on the event loop
 
     def _migrate(self) -> None:
         try:
@@ -318,7 +319,7 @@ class PostgresDatabase(Database):
             raise StoreUnavailable(f"cannot connect to the database: {error}") from error
 
     def _on_connection(self, run: Callable[[PostgresConnection], T]) -> T:
-        """Run a function on an idle connection of the threads, and once more on a new one if the first was lost."""
+        """Run a function on an idle connection of the threads or on a new one; run it again on a new one if the first was lost."""
         for is_last_try in (False, True):
             try:
                 connection = self._idle_connections.pop()
@@ -409,8 +410,8 @@ class PostgresDatabase(Database):
     def _resolve_lost_commit(self, unit: Unit, lost: _CommitOutcomeUnknown, *, may_repeat: bool = False) -> None:
         """Query the outcome of a commit whose connection was lost, and deliver the result of the unit.
 
-        If the transaction was rolled back, the unit is repeated with `may_repeat`; otherwise, and if its outcome stays
-        unknown, the caller gets StoreUnavailable."""
+        If the transaction was committed, the caller gets the result. If it was rolled back and `may_repeat` is True, the
+        unit runs again. In all other cases the caller gets StoreUnavailable."""
         is_committed: bool | None = None
         transaction_id = lost.tx.transaction_id
         if transaction_id is not None:
@@ -446,8 +447,8 @@ class PostgresDatabase(Database):
             result = unit.work(tx)
             tx.end()
             if connection.has_unanswered and (connection.may_wait or tx.transaction_id is None):
-                # Later commits are delivered after this one, so COMMIT is not sent before the locks are held. It is not sent
-                # before the transaction ID is known either.
+                # Until this commit ends, later commits are not delivered. COMMIT is therefore only sent when the transaction no
+                # longer waits for locks, and when its ID is known, with which the outcome is found if the connection is lost.
                 connection.exchange()
             if connection.failure is not None:
                 # The unit swallowed an error; COMMIT would silently roll back.

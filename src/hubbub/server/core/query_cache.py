@@ -1,11 +1,11 @@
-"""Results of frequent queries over seldom written tables, cached for the connection that writes (decisions/0135)."""
+"""Cached results of frequent queries on tables that are rarely written, for the only connection that writes (decisions/0135)."""
 
 import re
 from functools import lru_cache
 from typing import Any, Final, Self
 
 ROWS_MAX: Final = 50_000
-"""Maximum number of cached rows; the cache is emptied when it is full."""
+"""Maximum number of cached rows; each result counts as one more row. The cache is emptied when it is full."""
 
 _READ_PATTERN: Final = re.compile(r"\b(?:FROM|JOIN)\s+(\w+)")
 _WRITE_PATTERN: Final = re.compile(
@@ -18,8 +18,9 @@ Rows = list[tuple[Any, ...]]
 class CachedQuery(str):
     """A SELECT statement whose result a store may cache until one of its tables is written.
 
-    It suits queries that run for every message and whose tables are written much less often. Its tables follow FROM and
-    JOIN."""
+    It suits queries that run for every message and whose tables are written much less often. The tables are read from the
+    SQL: the words after FROM and JOIN, in capitals. The PostgreSQL store does not cache the result, but may send the query
+    in advance."""
 
     __slots__ = ("tables",)
     tables: frozenset[str]
@@ -59,7 +60,7 @@ class QueryCache:
             self._row_count = len(rows) + 1
         self._results_by_query.setdefault(query, {})[parameters] = rows.copy()
 
-    def record_write(self, sql: str) -> None:
+    def invalidate(self, sql: str) -> None:
         """Remove the results that a statement may change."""
         table = find_written_table(sql)
         for query, rows_by_parameters in self._results_by_query.items():

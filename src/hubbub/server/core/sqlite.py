@@ -25,8 +25,8 @@ from hubbub.server.core.sqlite_files import (
     CACHE_BYTES,
     connect,
     copy_before_upgrade,
-    copy_database,
-    copy_file,
+    copy_file_in_use,
+    copy_to_file,
     initialize,
     lock,
     restore,
@@ -278,9 +278,9 @@ class SqliteDatabase(Database):
     async def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the database to a new file while it stays in use."""
         if self._path is None:
-            await self._between_batches(lambda: copy_database(self._connection, path))
+            await self._between_batches(lambda: copy_to_file(self._connection, path))
         else:
-            await asyncio.to_thread(copy_file, self._path, self._cache_bytes, path)
+            await asyncio.to_thread(copy_file_in_use, self._path, self._cache_bytes, path)
 
     def _unavailable(self) -> StoreUnavailable:
         return StoreUnavailable("the store is overloaded" if self._is_open else "the store is not open")

@@ -25,16 +25,16 @@ CACHED_STATEMENTS: Final = 512
 """Number of prepared statements that a connection caches."""
 CACHE_BYTES: Final = 64 * 1024 * 1024
 """Page cache of each connection in bytes."""
-MMAP_BYTES: Final = 1024**3
-"""Number of bytes of the database file that are mapped into memory."""
+MMAP_BYTES_MAX: Final = 1024**3
+"""Maximum number of bytes of the database file that are mapped into memory."""
 CHECKPOINT_PAGES: Final = 4000
 """Number of pages in the write-ahead log at which a commit copies them to the database file."""
-COPIED_PAGES: Final = 4096
+COPY_STEP_PAGES: Final = 4096
 """Number of pages that one step of a copy with progress copies."""
 PROGRESS_SECONDS: Final = 5.0
 """Minimum time in seconds between two lines of a `ProgressLog`."""
-WAL_BYTES: Final = 64 * 1024**2
-"""Size in bytes to which the file of the write-ahead log is truncated."""
+WAL_FILE_BYTES_MAX: Final = 64 * 1024**2
+"""Maximum size in bytes of the file of the write-ahead log after a checkpoint; a larger file is truncated."""
 
 
 class ProgressLog:
@@ -53,27 +53,28 @@ class ProgressLog:
 
 
 def lock(path: Path | None) -> int | None:
-    """Lock the database against other processes and return the handle of the lock file.
+    """Lock the database against other processes and return the file descriptor of the lock file.
 
-    The lock is needed because stamps are counted, and events are published, in one process only. Create the folder and the
-    file of the database if they do not exist. Return None for a database in memory and on systems without file locks. Raise
-    StoreUnavailable if another process holds the lock or the lock file cannot be opened."""
+    The lock is needed because stamps are counted, and events are published, in one process only. On systems with file
+    locks, also create the folder and the file of the database if they do not exist. Return None for a database in memory
+    and on systems without file locks. Raise StoreUnavailable if another process holds the lock or the lock file cannot be
+    opened."""
     if path is None or fcntl is None:
         return None
-    handle: int | None = None
+    descriptor: int | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        if handle is not None:
-            os.close(handle)
+        if descriptor is not None:
+            os.close(descriptor)
             raise StoreUnavailable(f"{path} is in use by another process") from error
         raise StoreUnavailable(f"cannot open {path}: {error}") from error
     with contextlib.suppress(OSError):  # SQLite reports the error better.
         # SQLite would create the file readable for all users, and the journal files with the same mode.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    return handle
+    return descriptor
 
 
 def is_locked(path: Path) -> bool:
@@ -81,40 +82,41 @@ def is_locked(path: Path) -> bool:
     lock_path = Path(f"{path}.lock")
     if not os.access(lock_path, os.R_OK | os.W_OK) or fcntl is None:
         return False
-    handle = os.open(lock_path, os.O_RDWR)
+    descriptor = os.open(lock_path, os.O_RDWR)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return True
     finally:
-        os.close(handle)
+        os.close(descriptor)
     return False
 
 
-def copy_pages(
+def copy_between(
     source: sqlite3.Connection, target: sqlite3.Connection, progress: Callable[[int, int], None] | None = None
 ) -> None:
     """Copy a database. `progress` receives the number of copied pages and their total.
 
-    A copy in several steps starts again if another connection writes to `source` meanwhile. The copy therefore has one step
-    without `progress`, and with it `source` must have an open read transaction, or no other connection may write."""
+    With `progress` the copy has several steps, and SQLite starts it again if another connection writes to `source` in
+    between. Therefore `source` must then have an open read transaction, or no other connection may write. Without
+    `progress` the copy is one step."""
     if progress is None:
         source.backup(target)
     else:
         source.backup(
-            target, pages=COPIED_PAGES, progress=lambda _, remaining, total: progress(total - remaining, total)
+            target, pages=COPY_STEP_PAGES, progress=lambda _, remaining, total: progress(total - remaining, total)
         )
 
 
-def copy_database(
+def copy_to_file(
     source: sqlite3.Connection, path: str | os.PathLike[str], progress: Callable[[int, int], None] | None = None
 ) -> None:
-    """Copy an open database to a file; `progress` as in `copy_pages`."""
+    """Copy an open database to a file; `progress` as in `copy_between`."""
     # The file is created before SQLite does it, so that only its owner can read it.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     target = sqlite3.connect(path)
     try:
-        copy_pages(source, target, progress)
+        copy_between(source, target, progress)
     finally:
         target.close()
 
@@ -137,9 +139,9 @@ def connect(path: Path | None, cache_bytes: int) -> sqlite3.Connection:
     if path is not None:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
-        connection.execute(f"PRAGMA mmap_size = {MMAP_BYTES}")
+        connection.execute(f"PRAGMA mmap_size = {MMAP_BYTES_MAX}")
         connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
-        connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
+        connection.execute(f"PRAGMA journal_size_limit = {WAL_FILE_BYTES_MAX}")
     return connection
 
 
@@ -147,11 +149,11 @@ def _set_cache_size(connection: sqlite3.Connection, cache_bytes: int) -> None:
     connection.execute(f"PRAGMA cache_size = -{cache_bytes // 1024}")
 
 
-def copy_file(source_path: Path, cache_bytes: int, path: str | os.PathLike[str]) -> None:
+def copy_file_in_use(source_path: Path, cache_bytes: int, path: str | os.PathLike[str]) -> None:
     """Copy a database file to a new file through its own connection, while the database stays in use."""
     source = connect(source_path, cache_bytes)
     try:
-        copy_database(source, path)
+        copy_to_file(source, path)
     finally:
         source.close()
 
@@ -193,16 +195,16 @@ def restore(connection: sqlite3.Connection, image: bytes, last_stamp: int) -> in
     return restored_stamp
 
 
-def copy_before_upgrade(source: sqlite3.Connection, path: Path, schema: int) -> None:
+def copy_before_upgrade(source: sqlite3.Connection, path: Path, schema_version: int) -> None:
     """Copy a database beside itself before its schema is upgraded, so that the previous version can use the copy.
 
     Raise MigrationError if the copy cannot be written; the database is then unchanged."""
-    copy_path = path.with_name(f"{path.name}.schema-{schema}")
+    copy_path = path.with_name(f"{path.name}.schema-{schema_version}")
     partial_path = path.with_name(f"{copy_path.name}.partial")
     try:
         partial_path.unlink(missing_ok=True)
-        log_progress = ProgressLog(f"Copying the database to {copy_path} before its migration")
-        copy_database(source, partial_path, log_progress.update)
+        progress_log = ProgressLog(f"Copying the database to {copy_path} before its migration")
+        copy_to_file(source, partial_path, progress_log.update)
         partial_path.replace(copy_path)
     except (OSError, sqlite3.Error) as error:
         partial_path.unlink(missing_ok=True)
@@ -217,8 +219,9 @@ def copy_before_upgrade(source: sqlite3.Connection, path: Path, schema: int) -> 
 def find_damage(connection: sqlite3.Connection) -> str | None:
     """Return the first problem that SQLite finds in a database, or None.
 
-    The quick check of some versions of SQLite, such as 3.40, reports NULL values that do not exist in tables WITHOUT ROWID
-    whose primary key has another order of columns. The slow check therefore confirms what the quick check finds."""
+    The quick check of some versions of SQLite, such as 3.40, reports NULL values that do not exist in tables WITHOUT
+    ROWID whose primary key lists its columns in another order than the table. The slow check therefore confirms what the
+    quick check finds."""
     for check in ("quick_check(1)", "integrity_check(1)"):
         message: str = connection.execute(f"PRAGMA {check}").fetchone()[0]
         if message == "ok":

@@ -149,7 +149,7 @@ class SqliteTx(Tx):
                 self._execute("SAVEPOINT unit")
             self.has_written = True
         if self._cache is not None:
-            self._cache.record_write(sql)
+            self._cache.invalidate(sql)
 
     def end(self) -> None:
         """End the transaction for the unit of work; later statements raise RuntimeError."""
