@@ -225,20 +225,21 @@ export type Copies = {
   javascript: string | null;
 };
 
-/** A request for a player's credential. */
+/** Request body for creating a player's credential. */
 export type CreateCredential = {
   /** The provider's ID of the player. */
   user_id: string;
+  /** Display name of the player; null omits it. */
   name?: string | null;
-  /** The client that the credential is for; null selects the client of the demo world. */
+  /** The client that the credential is for; null selects the client, or for Steam the app ID, of the demo world. */
   client_id?: string | null;
   /** Lifetime in seconds; a negative value creates an expired credential. */
   expires_in?: number;
   /** Age of an ID token in seconds; ignored for other credentials. */
   issued_ago?: number;
-  /** The kind of token; only Epic Online Services has both. */
+  /** The kind of token; ignored for providers other than Epic Online Services. */
   kind?: "access_token" | "id_token";
-  /** Claims of an ID token to add or replace. */
+  /** Claims of an ID token to add or replace; ignored for other credentials. */
   claims?: Record<string, unknown>;
 };
 
@@ -783,8 +784,9 @@ export type JoinVoice = {
   audio?: boolean;
 };
 
-/** The publisher that an application is linked to. */
+/** Request body for linking an application to its publisher. */
 export type LinkPublisher = {
+  /** ID of the publisher's application. */
   parent_id: string;
 };
 

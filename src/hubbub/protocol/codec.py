@@ -1,4 +1,4 @@
-"""JSON encoding and decoding of the models, and the timestamp format of the wire."""
+"""JSON encoding and decoding of the models, and the timestamp format of the protocol."""
 
 import re
 from collections.abc import Callable
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 DEPTH_MAX: Final = 500
 """Maximum nesting depth of JSON. Without a limit, the depth at which msgspec fails depends on the version of Python."""
-_BRACKETS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|([\[{])|([\]}])', re.DOTALL)
+_STRING_OR_BRACKET: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|([\[{])|([\]}])', re.DOTALL)
 """A string, an opening bracket (group 1) or a closing bracket (group 2)."""
 
 _UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -62,19 +62,20 @@ def decode(data: bytes | str, kind: type[T]) -> T:
     try:
         result: T = decoder(hashable).decode(data)
     except (RecursionError, UnicodeError) as error:
-        # Input that is nested too deeply or is not valid Unicode does not raise one of msgspec's own errors.
+        # Input that is not valid Unicode does not raise one of msgspec's own errors. RecursionError is a second safeguard
+        # against deep nesting.
         raise msgspec.DecodeError(str(error)) from None
     return result
 
 
 def exceeds_depth(data: bytes | str, depth_max: int) -> bool:
-    """Return whether arrays and objects of JSON are nested more than `depth_max` levels deep."""
+    """Return whether the arrays and objects of a JSON text are nested more than `depth_max` levels deep."""
     if isinstance(data, str):
         data = data.encode(errors="surrogatepass")
     if data.count(b"[") + data.count(b"{") <= depth_max:
         return False
     depth = 0
-    for match in _BRACKETS.finditer(data):
+    for match in _STRING_OR_BRACKET.finditer(data):
         group = match.lastindex
         if group == 1:
             depth += 1
@@ -111,7 +112,7 @@ def _format_second(seconds: int) -> str:
 
 
 def milliseconds(time: datetime) -> int:
-    """Return the Unix milliseconds of a timestamp; without an offset it is UTC."""
+    """Return the Unix milliseconds of a datetime; a datetime without an offset counts as UTC."""
     if time.tzinfo is None:
         time = time.replace(tzinfo=UTC)
     # Use integer arithmetic, because a float of seconds can be off by a millisecond.
