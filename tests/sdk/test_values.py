@@ -306,13 +306,19 @@ def test_the_revision_is_read_from_git_files_without_a_subprocess(
     git("commit", "-q", "--allow-empty", "-m", "first")
     git("worktree", "add", "-q", "-b", "beside", str(tmp_path / "beside"))
     revision = git("rev-parse", "HEAD")
-    revisions_from_loose_refs = [version._revision(tmp_path / ".git"), version._revision(tmp_path / "beside" / ".git")]
+    revisions_from_loose_refs = [
+        version._read_commit_hash(tmp_path / ".git"),
+        version._read_commit_hash(tmp_path / "beside" / ".git"),
+    ]
     git("pack-refs", "--all")
-    revisions_from_packed_refs = [version._revision(tmp_path / ".git"), version._revision(tmp_path / "beside" / ".git")]
+    revisions_from_packed_refs = [
+        version._read_commit_hash(tmp_path / ".git"),
+        version._read_commit_hash(tmp_path / "beside" / ".git"),
+    ]
     git("checkout", "-q", "--detach")
 
     assert (revisions_from_loose_refs, revisions_from_packed_refs) == ([revision, revision], [revision, revision])
-    assert version._revision(tmp_path / ".git") == revision
+    assert version._read_commit_hash(tmp_path / ".git") == revision
     version.get_version_hash.cache_clear()
     monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a program was started"))
     assert version.get_version_hash()

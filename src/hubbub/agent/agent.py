@@ -28,13 +28,12 @@ from hubbub.sdk.clock import Clock, read_machine_ms
 log = logging.getLogger(__name__)
 
 CONNECTIONS_PER_APPLICATION_MAX: Final = 16
-"""Maximum number of simultaneous connections per application."""
 
 
 class Agent:
     """RPC server for the programs of one machine, on behalf of one user.
 
-    `audio` are the devices for the voice channels that programs select; without it, the agent transmits no audio.
+    `audio` provides the devices for the voice channels that programs select; if it is None, the agent transmits no audio.
     `voice_authority` is the path of an extra certificate authority for voice servers."""
 
     def __init__(
@@ -111,7 +110,10 @@ class Agent:
         origin: str | None,
         scopes: frozenset[str],
     ) -> ProgramConnection:
-        """Accept the handshake of a program and send READY; raise `CloseConnection` to reject it."""
+        """Accept the handshake of a program and send READY; raise `CloseConnection` to reject it.
+
+        `pid` is the process ID of the program, if it is known. `origin` is the Origin header of a WebSocket, and `scopes`
+        are the scopes of the transport."""
         if str(handshake.get("v")) != str(rpc.VERSION):
             raise CloseConnection(CloseCode.INVALID_VERSION, "Invalid Version")
         application = await self.fetch_application(str(handshake.get("client_id") or ""))
@@ -128,7 +130,7 @@ class Agent:
         )
         connection.dispatch(
             RpcEvent.READY,
-            {"v": rpc.VERSION, "config": self._ready_config(), "user": self.context.user_view(connection)},
+            {"v": rpc.VERSION, "config": self._build_ready_config(), "user": self.context.user_view(connection)},
         )
         self.context.connections.append(connection)
         connection.start(self.run_command)
@@ -164,7 +166,7 @@ class Agent:
             premium_type_scope=payload.premium_type_scope or "",
         )
 
-    def _ready_config(self) -> dict[str, str]:
+    def _build_ready_config(self) -> dict[str, str]:
         host = self.account.web_url.partition("://")[2]
         return {"cdn_host": f"{host}/cdn", "api_endpoint": f"//{host}/api", "environment": "production"}
 
@@ -172,11 +174,11 @@ class Agent:
 
     async def run_command(self, connection: ProgramConnection, request: rpc.Request) -> Any:
         """Run a command and return its result; raise RpcError if it is unknown, not allowed or fails."""
-        required = rpc_scopes.COMMAND_SCOPES.get(request.cmd)
-        if required is None:
+        required_scopes = rpc_scopes.COMMAND_SCOPES.get(request.cmd)
+        if required_scopes is None:
             raise RpcError(RpcErrorCode.INVALID_COMMAND, f"Invalid command: {request.cmd[:64]}")
-        if not rpc_scopes.is_allowed(required, connection.transport_scopes):
+        if not rpc_scopes.is_allowed(required_scopes, connection.transport_scopes):
             await commands.recheck_token(self.context, connection)
-            commands.require_allowed(rpc_scopes.is_allowed(required, connection.scopes))
+            commands.require_allowed(rpc_scopes.is_allowed(required_scopes, connection.scopes))
         handler = commands.HANDLERS[request.cmd]
         return await handler(self.context, connection, request)

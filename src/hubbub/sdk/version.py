@@ -1,4 +1,4 @@
-"""Version of the specification's SDK that this library implements."""
+"""Version of the SDK in the specification that this library implements, and the revision of this build."""
 
 from contextlib import suppress
 from functools import cache
@@ -43,23 +43,24 @@ def get_version_hash() -> str:
 
     # Read git's files instead of running git: this is called on the game's thread, which must not start a process.
     with suppress(OSError, ValueError):
-        return _revision(Path(__file__).parents[3] / ".git") or __version__
+        return _read_commit_hash(Path(__file__).parents[3] / ".git") or __version__
     return __version__
 
 
-def _revision(git: Path) -> str:
+def _read_commit_hash(git_path: Path) -> str:
     """Return the checked-out commit from the files of a git directory; empty if they do not name one."""
-    if git.is_file():
+    git_dir = git_path
+    if git_path.is_file():
         # In a worktree `.git` is a file that names the worktree's git directory; its `commondir` names the shared one.
-        git = git.parent / git.read_text(encoding="utf-8").partition("gitdir:")[2].strip()
-    head = (git / "HEAD").read_text(encoding="utf-8").strip()
-    _, is_branch, branch = head.partition("ref: ")
-    if not is_branch:
+        git_dir = git_path.parent / git_path.read_text(encoding="utf-8").partition("gitdir:")[2].strip()
+    head = (git_dir / "HEAD").read_text(encoding="utf-8").strip()
+    if not head.startswith("ref: "):
         return head
-    shared = git / "commondir"
-    common = git / shared.read_text(encoding="utf-8").strip() if shared.is_file() else git
-    if (common / branch).is_file():
-        return (common / branch).read_text(encoding="utf-8").strip()
-    packed = common / "packed-refs"
-    lines = packed.read_text(encoding="utf-8").splitlines() if packed.is_file() else ()
+    branch = head.removeprefix("ref: ")
+    commondir_file = git_dir / "commondir"
+    shared_dir = git_dir / commondir_file.read_text(encoding="utf-8").strip() if commondir_file.is_file() else git_dir
+    if (shared_dir / branch).is_file():
+        return (shared_dir / branch).read_text(encoding="utf-8").strip()
+    packed_refs = shared_dir / "packed-refs"
+    lines = packed_refs.read_text(encoding="utf-8").splitlines() if packed_refs.is_file() else ()
     return next((line.partition(" ")[0] for line in lines if line.endswith(f" {branch}")), "")
