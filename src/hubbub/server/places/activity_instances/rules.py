@@ -31,7 +31,7 @@ LAUNCH_CHANNEL_TYPES: Final = frozenset(
 
 
 class LaunchRejected(errors.ApiError):
-    """An INVALID_ACTIVITY_ACTION error with the exact `reason` for which a launch was rejected, for clients of users."""
+    """An INVALID_ACTIVITY_ACTION error with the exact `reason`, which is shown to the user who launched the activity."""
 
     def __init__(self, reason: LaunchFailureReason) -> None:
         super().__init__(errors.INVALID_ACTIVITY_ACTION)
@@ -40,42 +40,46 @@ class LaunchRejected(errors.ApiError):
 
 def require_launchable(call: Call, application_id: int, channel_access: ChannelAccess) -> ApplicationRow:
     """Return the application, or raise if the caller may not launch its activity in the channel (spec/activities.md#2)."""
-    row = applications.find(call.tx, application_id)
-    if row is None:
+    application = applications.find(call.tx, application_id)
+    if application is None:
         raise errors.UNKNOWN_APPLICATION()
     if channel_access.channel.type not in LAUNCH_CHANNEL_TYPES:
         raise errors.WRONG_CHANNEL_TYPE()
     guild_id = channel_access.channel.guild_id
     if guild_id is not None:
         channel_access.require(Permissions.USE_EMBEDDED_ACTIVITIES)
-        if changes.EXTERNAL_APPS.is_active(call.now_ms) and not _is_installed(call, row, guild_id):
+        if changes.EXTERNAL_APPS.is_active(call.now_ms) and not _is_installed(call, application, guild_id):
             channel_access.require(Permissions.USE_EXTERNAL_APPS)
         guild = guilds.find(call.tx, guild_id)
         if guild is not None and guild.afk_channel_id == channel_access.channel.id:
             raise LaunchRejected(LaunchFailureReason.AFK_CHANNEL)
-    if not row.flags & ApplicationFlags.EMBEDDED:
+    if not application.flags & ApplicationFlags.EMBEDDED:
         raise LaunchRejected(LaunchFailureReason.NOT_EMBEDDED)
-    return row
+    return application
 
 
-def _is_installed(call: Call, row: ApplicationRow, guild_id: int) -> bool:
+def _is_installed(call: Call, application: ApplicationRow, guild_id: int) -> bool:
     """Return whether an application is installed in a guild, with or without its bot (decisions/0030)."""
-    if row.bot_id is not None and guilds.membership.is_member(call.tx, guild_id, row.bot_id):
+    if application.bot_id is not None and guilds.membership.is_member(call.tx, guild_id, application.bot_id):
         return True
     return (
-        oauth2.installations.find_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id)
+        oauth2.installations.find_installation(
+            call.tx, application.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id
+        )
         is not None
     )
 
 
-def require_capacity(call: Call, application: ApplicationRow, row: InstanceRow, user_id: int) -> None:
+def require_capacity(call: Call, application: ApplicationRow, instance: InstanceRow, user_id: int) -> None:
     """Reject a new participant if the activity is full (spec/activities.md#3).
 
-    A limit of -1 or null means no limit. A user counts once, whatever their number of sessions."""
+    A limit of -1 or null means no limit. A user counts once, regardless of the number of their sessions."""
     participants_max = applications.settings.decode_settings(application).max_participants
     if participants_max is None or participants_max < 0:
         return
-    user_ids = {participant.user_id for participant in store.find_participants(call.tx, [row.id]).get(row.id, ())}
+    user_ids = {
+        participant.user_id for participant in store.find_participants(call.tx, [instance.id]).get(instance.id, ())
+    }
     if user_id not in user_ids and len(user_ids) >= participants_max:
         raise errors.INVALID_ACTIVITY_ACTION()
 
@@ -97,6 +101,7 @@ def require_instance(call: Call, application_id: int, composite_id: str) -> Inst
 
 def find_instance(tx: Tx, application_id: int, composite_id: str) -> InstanceRow | None:
     """Return a running activity of an application by its composite ID, or None."""
+    # Composite IDs have the form i-{instance ID}-{location ID}.
     id_parts = composite_id.split("-")
     row = store.find(tx, int(id_parts[1])) if len(id_parts) > 2 and _is_snowflake(id_parts[1]) else None
     if row is None or row.application_id != application_id or row.composite_id != composite_id:
@@ -105,5 +110,5 @@ def find_instance(tx: Tx, application_id: int, composite_id: str) -> InstanceRow
 
 
 def _is_snowflake(text: str) -> bool:
-    """Return whether a text is a decimal number that fits a 64-bit column."""
+    """Return whether a text is a decimal number that fits into a signed 64-bit column."""
     return text.isascii() and text.isdecimal() and len(text) < 20 and int(text) < 1 << 63

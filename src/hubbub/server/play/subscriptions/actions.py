@@ -1,4 +1,4 @@
-"""The lifecycle of subscriptions: each step stores and publishes in order (spec/webhooks-and-interactions.md#7.3)."""
+"""The lifecycle of subscriptions: each function stores a change and then publishes it (spec/webhooks-and-interactions.md#7.3)."""
 
 from typing import Final
 
@@ -32,8 +32,8 @@ class Renewal(msgspec.Struct, frozen=True, omit_defaults=True):
 
     subscription_id: SubscriptionId
     period_end_ms: int
-    """End of the period to renew in Unix milliseconds; the job is void if the subscription's period has another end."""
-    since_ms: int = 0
+    """End of the period to renew in Unix milliseconds; the job does nothing if the period has another end."""
+    first_attempt_ms: int = msgspec.field(default=0, name="since_ms")
     """Time of the first payment attempt in Unix milliseconds; 0 before it."""
 
 
@@ -86,7 +86,7 @@ def renew(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
 
 
 def cancel(call: Call, row: SubscriptionRow) -> SubscriptionRow:
-    """Cancel a subscription at the end of its period."""
+    """Mark a subscription to end with its current period."""
     row = row._replace(status=SubscriptionStatus.ENDING, canceled_ms=call.now_ms)
     _update_and_publish(call, row)
     return row
@@ -111,7 +111,7 @@ def end(call: Call, row: SubscriptionRow) -> SubscriptionRow:
 
 
 def upgrade(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
-    """Replace the SKU by one that is at least as expensive, and start a new period now."""
+    """Replace the SKU by one that is at least as expensive, start a new period now, and undo a cancellation."""
     _cancel_renewal(call, row)
     entitlement = _find_entitlement(call, row)
     if entitlement is not None:
@@ -133,7 +133,9 @@ def upgrade(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
 
 
 def change_at_renewal(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
-    """Replace the SKU at the next renewal: by a cheaper one, by one in another currency, or back to the current one."""
+    """Replace the SKU at the next renewal: by a cheaper one, by one in another currency, or back to the current one.
+
+    A cancellation is undone."""
     row = row._replace(renewal_sku_id=sku.id, status=SubscriptionStatus.ACTIVE, canceled_ms=None)
     _update_and_publish(call, row)
     return row
@@ -166,12 +168,12 @@ def delete(call: Call, row: SubscriptionRow) -> None:
     _publish(call, wire.SUBSCRIPTION_DELETE, row)
 
 
-def schedule_renewal(call: Call, row: SubscriptionRow, due_ms: int, *, since_ms: int = 0) -> None:
+def schedule_renewal(call: Call, row: SubscriptionRow, due_ms: int, *, first_attempt_ms: int = 0) -> None:
     """Schedule the renewal or the end of a subscription, replacing an earlier schedule.
 
-    `due_ms` is when the job runs, `since_ms` the time of the first payment attempt or 0; both in Unix milliseconds."""
+    `due_ms` is when the job runs, `first_attempt_ms` the time of the first payment attempt or 0; both in Unix milliseconds."""
     jobs.cancel_jobs(call.tx, RENEWAL_JOB, _renewal_job_key(row))
-    renewal = Renewal(SubscriptionId(row.id), row.period_end_ms, since_ms=since_ms)
+    renewal = Renewal(SubscriptionId(row.id), row.period_end_ms, first_attempt_ms=first_attempt_ms)
     call.tx.enqueue(RENEWAL_JOB, renewal, due_ms=due_ms, key=_renewal_job_key(row))
 
 
@@ -181,7 +183,7 @@ def payment_key(row: SubscriptionRow) -> str:
 
 
 def _cancel_renewal(call: Call, row: SubscriptionRow) -> None:
-    """Cancel a scheduled or ongoing renewal and release its payment."""
+    """Cancel a scheduled or ongoing renewal and refund its payment if the charge may have succeeded."""
     jobs.cancel_jobs(call.tx, RENEWAL_JOB, _renewal_job_key(row))
     ledger.abandon(call, payment_key(row))
 

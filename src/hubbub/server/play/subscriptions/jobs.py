@@ -91,25 +91,25 @@ def _handle_declined(call: Call, renewal: Renewal, charge: Charge) -> None:
     row = _find_due(call, renewal)
     if row is not None:
         ledger.delete_declined(call, charge.key)
-        _retry_or_end(call, row, renewal.since_ms or call.now_ms, call.now_ms + RETRY_INTERVAL_MS)
+        _retry_or_end(call, row, renewal.first_attempt_ms or call.now_ms, call.now_ms + RETRY_INTERVAL_MS)
 
 
 def _handle_uncertain(call: Call, renewal: Renewal) -> None:
     row = _find_due(call, renewal)
     if row is not None:
-        since_ms = renewal.since_ms or call.now_ms
-        _retry_or_end(call, row, since_ms, ledger.compute_next_attempt_ms(call.now_ms, since_ms))
+        first_attempt_ms = renewal.first_attempt_ms or call.now_ms
+        _retry_or_end(call, row, first_attempt_ms, ledger.compute_next_attempt_ms(call.now_ms, first_attempt_ms))
 
 
-def _retry_or_end(call: Call, row: SubscriptionRow, since_ms: int, retry_ms: int) -> None:
+def _retry_or_end(call: Call, row: SubscriptionRow, first_attempt_ms: int, retry_ms: int) -> None:
     """Schedule another attempt at `retry_ms` within the grace period, or end the unpaid subscription after it.
 
-    `since_ms` is the time of the first payment attempt; both times are in Unix milliseconds."""
-    deadline_ms = since_ms + GRACE_PERIOD_MS
+    `first_attempt_ms` is the time of the first payment attempt; both times are in Unix milliseconds."""
+    deadline_ms = first_attempt_ms + GRACE_PERIOD_MS
     if call.now_ms >= deadline_ms:
         actions.end(call, row)
     else:
-        actions.schedule_renewal(call, row, min(retry_ms, deadline_ms), since_ms=since_ms)
+        actions.schedule_renewal(call, row, min(retry_ms, deadline_ms), first_attempt_ms=first_attempt_ms)
 
 
 async def settle(operation: AsyncOperation, job: Job) -> None:

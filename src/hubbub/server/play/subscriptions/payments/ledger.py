@@ -38,15 +38,15 @@ class RefundJob(msgspec.Struct, frozen=True):
 
     key: str
     """Idempotency key of the payment."""
-    since_ms: int
+    scheduled_ms: int = msgspec.field(name="since_ms")
     """Unix milliseconds when the refund was first scheduled."""
 
 
-def compute_next_attempt_ms(now_ms: int, since_ms: int) -> int:
+def compute_next_attempt_ms(now_ms: int, first_attempt_ms: int) -> int:
     """Return the Unix milliseconds of the next attempt; the delay grows from RETRY_MIN_MS to RETRY_MAX_MS.
 
-    `since_ms` is the time of the first attempt."""
-    return now_ms + min(max(now_ms - since_ms, RETRY_MIN_MS), RETRY_MAX_MS)
+    `first_attempt_ms` is the time of the first attempt."""
+    return now_ms + min(max(now_ms - first_attempt_ms, RETRY_MIN_MS), RETRY_MAX_MS)
 
 
 def request_charge(
@@ -167,7 +167,9 @@ async def run_refund(operation: AsyncOperation, job: Job) -> None:
     except Exception as error:
         log.warning("Refund of payment %s failed; retrying", refund_job.key, exc_info=error)
         await operation.write(
-            lambda call: _enqueue_refund(call, refund_job, compute_next_attempt_ms(call.now_ms, refund_job.since_ms))
+            lambda call: _enqueue_refund(
+                call, refund_job, compute_next_attempt_ms(call.now_ms, refund_job.scheduled_ms)
+            )
         )
     else:
         await operation.write(lambda call: _end_refund(call, job, refund_job.key, store.REFUNDED))

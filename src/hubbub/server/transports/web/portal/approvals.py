@@ -1,6 +1,6 @@
 """Portal page for scopes that need the operator's approval, and for the terms of the social layer."""
 
-from typing import Any
+from typing import Any, Final
 
 from aiohttp import web
 
@@ -17,9 +17,10 @@ from hubbub.server.transports.web.portal.common import (
     update_application,
 )
 
-PATH = APPLICATION_PATH + "/approvals"
+PATH: Final = APPLICATION_PATH + "/approvals"
 
-STATES = {
+STATE_LABELS: Final = {
+    # The scope needs no approval.
     "open": "Available",
     "none": "Needs approval",
     "pending": "Waiting for the operator",
@@ -27,6 +28,7 @@ STATES = {
     "denied": "Denied",
     "expired": "Expired",
 }
+"""Labels by state of an approval."""
 
 
 @page("GET", PATH)
@@ -37,7 +39,7 @@ async def show_approvals(request: PageRequest) -> web.Response:
 
 
 @page("POST", PATH)
-async def request_scope(request: PageRequest) -> web.Response:
+async def request_approval(request: PageRequest) -> web.Response:
     """Request approval of a scope."""
     form = request.form
     body = {"kind": "scope", "name": form.text("name"), "reason": form.text("reason").strip()}
@@ -71,7 +73,7 @@ async def _approvals_context(request: PageRequest, flags: int) -> dict[str, Any]
     approvals = await request.call(developers.GET_APPLICATION_APPROVALS, request.path_parameter("application_id"))
     return {
         "approvals": approvals,
-        "states": STATES,
+        "state_labels": STATE_LABELS,
         "social_layer": bool(flags & SOCIAL_LAYER_FLAGS),
         "requestable": [
             (scope.name, f"{scope.name}: {scope.description}")

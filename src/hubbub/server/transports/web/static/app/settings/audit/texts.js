@@ -1,4 +1,4 @@
-/** Labels of the actions, properties and values in the audit log. */
+/** Labels of the actions, properties and values in the audit log, and texts of durations. */
 
 import { AuditLogAction } from "../../generated/enums.js";
 import { t, tn } from "../../ui/translation.js";
@@ -139,7 +139,10 @@ export const AUDIT_GROUPS = [
 /** Labels by action type. @type {Map<number, string>} */
 export const AUDIT_LABELS = new Map(AUDIT_GROUPS.flatMap(([, actions]) => actions));
 
-/** Labels of changed properties; `keyLabel` derives the labels of unknown properties from their key, without a translation. */
+/**
+ * Labels of changed properties, by key. `keyLabel` derives a label from the key of any other property; that label is not
+ * translated.
+ */
 const KEY_LABELS = new Map([
   ["$add", t("Roles added")],
   ["$remove", t("Roles removed")],
@@ -269,7 +272,7 @@ const KEY_LABELS = new Map([
 /** Internal properties, whose changes are not shown. */
 export const HIDDEN_KEYS = new Set(["id", "flags", "guild_id", "format_type", "privacy_level"]);
 
-/** Properties that are not shown for a created object, because their first value does not interest users. */
+/** Properties that are not shown for a created object, because their first value is not of interest to users. */
 export const HIDDEN_KEYS_OF_CREATIONS = new Set([
   "type",
   "event_type",
@@ -285,6 +288,7 @@ export const IMAGE_KEYS = new Set([
   "banner_hash",
   "avatar_hash",
   "splash_hash",
+  "discovery_splash_hash",
   "image",
   "image_hash",
   "badge",
@@ -300,20 +304,24 @@ export const DURATION_KEYS = new Set([
   "duration_seconds",
 ]);
 
-/** Labels of numbers by property. @type {Map<string, Map<number, string>>} */
+/** Labels of numeric values, by property. @type {Map<string, Map<number, string>>} */
 export const VALUE_LABELS = new Map([
-  ["verification_level", numbered(0, t("none"), t("low"), t("medium"), t("high"), t("highest"))],
-  ["default_message_notifications", numbered(0, t("all messages"), t("only mentions"))],
-  ["explicit_content_filter", numbered(0, t("off"), t("media of members without a role"), t("media of all members"))],
-  ["mfa_level", numbered(0, t("not required"), t("required"))],
-  ["status", numbered(1, t("scheduled"), t("started"), t("ended"), t("canceled"))],
-  ["entity_type", numbered(1, t("stage channel"), t("voice channel"), t("somewhere else"))],
+  ["verification_level", labelsFrom(0, t("none"), t("low"), t("medium"), t("high"), t("highest"))],
+  ["default_message_notifications", labelsFrom(0, t("all messages"), t("only mentions"))],
+  ["explicit_content_filter", labelsFrom(0, t("off"), t("media of members without a role"), t("media of all members"))],
+  ["mfa_level", labelsFrom(0, t("not required"), t("required"))],
+  ["status", labelsFrom(1, t("scheduled"), t("started"), t("ended"), t("canceled"))],
+  ["entity_type", labelsFrom(1, t("stage channel"), t("voice channel"), t("somewhere else"))],
 ]);
 
 /** Return labels by consecutive numbers, starting with `first`. */
-function numbered(first, ...labels) {
+function labelsFrom(first, ...labels) {
   return new Map(labels.map((label, index) => [first + index, label]));
 }
+
+const MINUTE_SECONDS = 60;
+const HOUR_SECONDS = 3_600;
+const DAY_SECONDS = 86_400;
 
 /** Return the text of a duration in seconds, in the largest unit without a remainder. */
 export function formatDuration(seconds) {
@@ -323,10 +331,6 @@ export function formatDuration(seconds) {
   if (isWhole(MINUTE_SECONDS)) return tn("{count} minute", "{count} minutes", seconds / MINUTE_SECONDS);
   return tn("{count} second", "{count} seconds", seconds);
 }
-
-const MINUTE_SECONDS = 60;
-const HOUR_SECONDS = 3_600;
-const DAY_SECONDS = 86_400;
 
 /** Return the label of a changed property. */
 export function keyLabel(key) {
