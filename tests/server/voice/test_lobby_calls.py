@@ -220,7 +220,9 @@ async def test_a_rejected_join_is_reported_only_to_the_player(
         def fill(call: Call) -> None:
             for number in range(LOBBY_CALL_PARTICIPANTS_MAX):
                 state = {"self_mute": False, "self_deaf": False, "self_video": False}
-                calls.put(call, calls.new_state(lobby_id, number, VoiceCallKind.LOBBY, "x", call.now_ms, **state))
+                calls.put_participant(
+                    call, calls.new_participant(lobby_id, number, VoiceCallKind.LOBBY, "x", call.now_ms, **state)
+                )
 
         await world.write(fill)
     await alice.update_voice_state(lobby_id)
