@@ -115,7 +115,7 @@ class VoiceSettings:
             )
         return offered_devices
 
-    def require_devices(self, settings: dict[str, Any]) -> None:
+    def require_available_devices(self, settings: dict[str, Any]) -> None:
         """Raise RpcError INVALID_PAYLOAD if settings select a device that is not available."""
         for name in CERTIFIED_TYPES:
             device_id = settings.get(name, {}).get("device_id")

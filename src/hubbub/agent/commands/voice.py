@@ -50,7 +50,7 @@ async def set_voice_settings(context: AgentContext, connection: ProgramConnectio
         raise RpcError(RpcErrorCode.INVALID_PAYLOAD, '"args" must contain at least one setting')
     if any("device_id" in settings.get(name, {}) for name in ("input", "output")):
         await context.refresh_devices()
-        context.voice.require_devices(settings)
+        context.voice.require_available_devices(settings)
     context.voice.update(connection, settings)
     return context.voice.get_settings()
 

@@ -56,7 +56,7 @@ def restore_postgres(backup: Path, manifest: Manifest, url: str, progress: Progr
         arguments += [f"--dbname={database_name(url)}", str(backup / manifest.database.name)]
         run_program(program, arguments, url, lambda: None)
         row_counts = count_rows(lambda sql: connection.execute(sql.encode()).fetchall(), POSTGRES_TABLES_QUERY)
-        _require_counts(row_counts, manifest)
+        _require_same_counts(row_counts, manifest)
         # The processes of the backup do not run on this database, so a start need not wait for them.
         connection.execute(process_leases.RELEASE_ALL_SQL)
         connection.execute("ANALYZE")
@@ -83,7 +83,7 @@ def restore_embedded(backup: Path, manifest: Manifest, data_folder: Path) -> Non
             row_counts = {name: _count(connection, name) for name in manifest.row_counts}
         finally:
             connection.close()
-        _require_counts(row_counts, manifest)
+        _require_same_counts(row_counts, manifest)
         partial_path.replace(target_path)
     except (OSError, sqlite3.Error) as error:
         raise BackupError(f"cannot restore the database: {error}") from error
@@ -117,7 +117,7 @@ def _count(connection: sqlite3.Connection, table: str) -> int:
     return int(row[0])
 
 
-def _require_counts(row_counts: dict[str, int], manifest: Manifest) -> None:
+def _require_same_counts(row_counts: dict[str, int], manifest: Manifest) -> None:
     """Raise BackupError if tables have other numbers of rows than at the time of the backup."""
     table_names = sorted(row_counts.keys() | manifest.row_counts.keys())
     differences = [

@@ -111,7 +111,7 @@ def is_public(host: str) -> bool:
     return _is_global(address)
 
 
-def require_host(host: str, *, allow_private: bool) -> None:
+def require_allowed_host(host: str, *, allow_private: bool) -> None:
     """Raise ForbiddenTargetError for a host that can be rejected without DNS; names are checked on resolution.
 
     `allow_private` accepts addresses that are not public."""
@@ -236,7 +236,7 @@ class OutboundClient:
             raise ForbiddenTargetError("only http and https URLs are allowed")
         if target.user is not None or target.password is not None:
             raise ForbiddenTargetError("the URL must not contain credentials")
-        require_host(target.host, allow_private=self._allow_private)
+        require_allowed_host(target.host, allow_private=self._allow_private)
         return target
 
     async def request(

@@ -20,7 +20,7 @@ from hubbub.server.core.outbound_http import (
     UnreachableError,
     is_public,
     parse_address,
-    require_host,
+    require_allowed_host,
 )
 
 CONNECT_TIMEOUT_SECONDS: Final = 10.0
@@ -95,7 +95,7 @@ class OutboundStreams:
         """Raise ForbiddenTargetError for a URL that can be rejected without DNS."""
         if not url.host:
             raise ForbiddenTargetError("the URL has no host")
-        require_host(url.host, allow_private=self._allow_private)
+        require_allowed_host(url.host, allow_private=self._allow_private)
 
     def _session(self, *, reuses_connections: bool) -> aiohttp.ClientSession:
         """Return a session.

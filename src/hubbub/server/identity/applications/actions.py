@@ -15,7 +15,7 @@ from hubbub.server.core.auth import Entropy
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
 from hubbub.server.identity.applications import keys, ports, store
-from hubbub.server.identity.applications.addresses.redirects import require_redirects
+from hubbub.server.identity.applications.addresses.redirects import require_valid_redirects
 from hubbub.server.identity.applications.signals import ApplicationDeleting
 from hubbub.server.identity.applications.store import ApplicationRow, DisabledRow
 from hubbub.server.identity.applications.views import ApplicationSettings
@@ -70,7 +70,7 @@ def create(
         bot_public=1,
         bot_require_code_grant=0,
         verify_key=signing_key.public_key().public_bytes_raw().hex(),
-        redirect_uris=codec.encode(require_redirects(redirect_uris or [], application_id)).decode(),
+        redirect_uris=codec.encode(require_valid_redirects(redirect_uris or [], application_id)).decode(),
         tags="[]",
         integration_types_config=codec.encode(DEFAULT_INTEGRATION_TYPES).decode(),
         settings="{}",

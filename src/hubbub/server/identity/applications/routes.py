@@ -151,14 +151,14 @@ def _apply_changes(call: Call, row: ApplicationRow, body: wire.UpdateApplication
     default_settings = views.ApplicationSettings()
     for name in _URL_FIELDS:
         if (value := getattr(body, name)) is not UNSET:
-            setattr(settings, name, rules.require_url(name, value))
+            setattr(settings, name, rules.require_valid_url(name, value))
     for name in _DIRECT_FIELDS:
         if (value := getattr(body, name)) is not UNSET:
             setattr(settings, name, getattr(default_settings, name) if value is None else value)
     rules.require_valid_event_webhooks(settings, body)
     rules.disable_event_webhooks_without_url(settings, body)
     if isinstance(body.install_params, wire.InstallParams):
-        rules.require_install_params(body.install_params)
+        rules.require_valid_install_params(body.install_params)
     is_user = call.actor.kind == "user"
     if is_user and isinstance(body, wire.ManageApplication):
         row = _apply_user_changes(call, row, settings, body)
@@ -176,7 +176,7 @@ def _apply_changes(call: Call, row: ApplicationRow, body: wire.UpdateApplication
         row = row._replace(tags=codec.encode(body.tags or []).decode())
     if body.integration_types_config is not UNSET:
         configurations = body.integration_types_config or {}
-        rules.require_integration_types_config(configurations)
+        rules.require_valid_integration_types_config(configurations)
         stored_configurations: dict[str, Any] = {key: value or {} for key, value in configurations.items()}
         row = row._replace(integration_types_config=codec.encode(stored_configurations).decode())
     if body.flags is not UNSET and body.flags is not None:
@@ -198,7 +198,7 @@ def _apply_user_changes(
     """Apply the changes that require a user token: modify `settings` and return the changed row."""
     for name in _OWNER_URL_FIELDS:
         if (value := getattr(body, name)) is not UNSET:
-            setattr(settings, name, rules.require_url(name, value))
+            setattr(settings, name, rules.require_valid_url(name, value))
     if body.name is not UNSET:
         row = row._replace(name=users.names.require_bot_name(body.name, "name"))
     if body.bot_public is not UNSET:
@@ -206,10 +206,10 @@ def _apply_user_changes(
     if body.bot_require_code_grant is not UNSET:
         row = row._replace(bot_require_code_grant=int(body.bot_require_code_grant))
     if body.redirect_uris is not UNSET:
-        uris = redirects.require_redirects(body.redirect_uris or [], row.id)
+        uris = redirects.require_valid_redirects(body.redirect_uris or [], row.id)
         row = row._replace(redirect_uris=codec.encode(uris).decode())
     if body.rpc_origins is not UNSET:
-        settings.rpc_origins = rules.require_rpc_origins(body.rpc_origins or [])
+        settings.rpc_origins = rules.require_valid_rpc_origins(body.rpc_origins or [])
     if body.channel_obfuscation is not UNSET:
         row = row._replace(obfuscates_channels=int(body.channel_obfuscation))
     if body.public_client is not UNSET:

@@ -155,14 +155,14 @@ def disable_event_webhooks_without_url(settings: ApplicationSettings, body: Upda
         settings.event_webhooks_status = EventWebhooksStatus.DISABLED
 
 
-def require_install_params(install_params: InstallParams) -> None:
+def require_valid_install_params(install_params: InstallParams) -> None:
     """Reject install parameters with scopes that are not for installation (spec/http.md#3.1)."""
     form = FormErrors()
     _check_install_scopes(form, ("install_params",), install_params, INSTALL_SCOPES)
     form.raise_if_any()
 
 
-def require_integration_types_config(configurations: Mapping[str, IntegrationTypeConfiguration | None]) -> None:
+def require_valid_integration_types_config(configurations: Mapping[str, IntegrationTypeConfiguration | None]) -> None:
     """Reject unknown installation contexts and scopes that a context does not allow."""
     form = FormErrors()
     for context, configuration in configurations.items():
@@ -197,7 +197,7 @@ def require_family_client_type(call: Call, row: ApplicationRow, is_public: bool)
         )
 
 
-def require_rpc_origins(origins: list[str]) -> list[str]:
+def require_valid_rpc_origins(origins: list[str]) -> list[str]:
     """Return the origins if all are valid, or raise a form error that names each invalid or repeated origin.
 
     An origin has a scheme, a host and an optional port, as browsers send it."""
@@ -229,7 +229,7 @@ def _is_web_origin(text: str) -> bool:
     )
 
 
-def require_url(path: str, url_text: str | None) -> str | None:
+def require_valid_url(path: str, url_text: str | None) -> str | None:
     """Return `url_text` if it is an http or https URL, or None if it is empty; otherwise raise a form error at `path`."""
     if not url_text:
         return None

@@ -78,7 +78,7 @@ class OidcVerifier:
         jwts.require_authorized_party(token, [id for id, url in issuer_urls_by_client.items() if url == token.issuer])
         keys_url = await oidc.fetch_keys_url(operation, token.issuer, query.now_ms, query.validation)
         cache = query.validation.choose_cache(operation)
-        await jwts.require_signature(cache, token, keys_url, query.now_ms)
+        await jwts.require_valid_signature(cache, token, keys_url, query.now_ms)
         jwts.require_valid_claims(token, query.now_ms)
         # Use the stored issuer, not the URL: the URL of the built-in issuer changes with the port.
         stored_issuer = next(
@@ -125,7 +125,7 @@ class IdTokenVerifier(msgspec.Struct, frozen=True, kw_only=True):
         if expected_audiences.isdisjoint(token.audiences):
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
         jwts.require_authorized_party(token, list(expected_audiences))
-        await jwts.require_signature(operation.outbound.cache, token, keys_url, query.now_ms)
+        await jwts.require_valid_signature(operation.outbound.cache, token, keys_url, query.now_ms)
         jwts.require_valid_claims(token, query.now_ms)
         return VerifiedIdentity(
             provider_type=self.type, user_id=token.subject, name=_find_name(token.claims, self.name_claims)

@@ -48,7 +48,7 @@ async def set_external_identity_provider_configuration(
     _require_distinct_clients(settings)
     if type == "OIDC":
         for issuer_url in _require_issuers(settings, config, is_strict=validation.is_strict):
-            await oidc.require_issuer(operation, issuer_url, now_ms, validation)
+            await oidc.require_valid_issuer(operation, issuer_url, now_ms, validation)
     elif settings.oidc_issuer_url or any(client.oidc_issuer_url for client in settings.clients):
         raise errors.invalid(
             "oidc_issuer_url", "OIDC_ISSUER_NOT_ALLOWED", "Only OIDC providers can have an issuer URL."

@@ -149,7 +149,7 @@ def unlink(call: Call, identity_id: int) -> None:
 # Registration
 
 
-def require_registration(call: Call, provider: LoginProviderConfig) -> None:
+def require_registration_allowed(call: Call, provider: LoginProviderConfig) -> None:
     """Reject the registration of a new account if the settings or a feature switch do not allow it."""
     if registration.resolve_mode(call.config) is RegistrationMode.CLOSED and not provider.auto_register:
         raise errors.FORBIDDEN(
@@ -160,7 +160,7 @@ def require_registration(call: Call, provider: LoginProviderConfig) -> None:
 
 def start_registration(call: Call, provider: LoginProviderConfig, user: ProviderUser) -> wire.ProviderRegistration:
     """Store an identity without an account until its user has chosen a username."""
-    require_registration(call, provider)
+    require_registration_allowed(call, provider)
     ticket = secrets.token_urlsafe(32)
     row = LoginRegistrationRow(
         provider.id, user.issuer, user.subject, user.label, user.email, int(user.is_email_verified)
@@ -185,7 +185,7 @@ def register(call: Call, body: wire.RegisterWithProvider, locale: str) -> tuple[
     provider = None if row is None else call.config.login.find(row.provider_id)
     if row is None or provider is None or store.find_by_subject(call.tx, row.issuer, row.subject) is not None:
         raise errors.invalid("ticket", "PROVIDER_TICKET_INVALID", "The login has expired. Start again.")
-    require_registration(call, provider)
+    require_registration_allowed(call, provider)
     legal_documents.require_accepted(call, body.accepted)
     is_pending = not provider.auto_register and registration.use_invite(call, body.invite)
     email = row.email

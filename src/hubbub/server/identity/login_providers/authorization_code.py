@@ -84,7 +84,7 @@ async def redeem_code(
         ):
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
         cache = operation.outbound.operator_client.cache
-        await identity_providers.jwts.require_signature(cache, token, discovery.jwks_uri, now_ms)
+        await identity_providers.jwts.require_valid_signature(cache, token, discovery.jwks_uri, now_ms)
         identity_providers.jwts.require_valid_claims(token, now_ms)
     except ApiError as error:
         log.warning("The ID token of the login provider %s is invalid: %s", provider.id, error.describe())
@@ -225,7 +225,7 @@ async def _verify_userinfo(
         if provider.client_id not in token.audiences:
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
         cache = operation.outbound.operator_client.cache
-        await identity_providers.jwts.require_signature(cache, token, discovery.jwks_uri, now_ms)
+        await identity_providers.jwts.require_valid_signature(cache, token, discovery.jwks_uri, now_ms)
     except ApiError as error:
         log.warning("The userinfo of the login provider %s is invalid: %s", provider.id, error.describe())
         return {}

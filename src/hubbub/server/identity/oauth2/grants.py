@@ -228,7 +228,7 @@ def _exchange_client_credentials(
     scopes = parse_scopes(_require_parameter("scope", body.scope))
     if not scopes:
         raise invalid_scope("scope is required")
-    rules.require_scopes(call, client, scopes)
+    rules.require_requestable_scopes(call, client, scopes)
     rules.require_no_consent_scopes(scopes)
     if ports.is_banned(call, client.owner_id):
         # A ban revokes the owner's tokens immediately, and prevents new tokens.
@@ -339,9 +339,9 @@ def start_device_authorization(call: Call, body: wire.DeviceRequest) -> wire.Dev
     scopes = parse_scopes(body.scope) if isinstance(body.scope, str) else ()
     if not scopes:
         raise invalid_scope("scope is required")
-    rules.require_scopes(call, client, scopes)
+    rules.require_requestable_scopes(call, client, scopes)
     rules.require_no_consent_scopes(scopes)
-    rules.require_user_scopes(scopes)
+    rules.require_no_client_credentials_scopes(scopes)
     rules.require_family_head(client, scopes)
     _require_device_capacity(call, client, "pending")
     device_code = actions.new_secret()

@@ -27,7 +27,7 @@ def preview_oauth2_authorization(call: Call, query: wire.AuthorizeQuery) -> wire
     """Preview an OAuth2 authorization.
 
     The response contains the content of the consent page: the application, its owner, the scopes and possible guilds."""
-    request = rules.require_request(call, query)
+    request = rules.require_valid_request(call, query)
     user = users.find(call.tx, call.user_id)
     if user is None:
         raise errors.UNAUTHORIZED()
@@ -60,9 +60,9 @@ def authorize_oauth2_application(
     """
     if body.authorize:
         features.require_enabled(call, Feature.APPLICATIONS)
-    request = rules.require_request(call, query, body.integration_type)
+    request = rules.require_valid_request(call, query, body.integration_type)
     if isinstance(query.rpc_token, str):
-        rules.require_rpc_token(call, request, query.rpc_token)
+        rules.consume_rpc_token(call, request, query.rpc_token)
     url = (
         actions.grant_authorization(call, request, query, body)
         if body.authorize

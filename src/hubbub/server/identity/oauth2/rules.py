@@ -63,7 +63,7 @@ class AuthorizationRequest(NamedTuple):
         return bool(self.application.bot_require_code_grant) and Scope.BOT in self.scopes
 
 
-def require_request(
+def require_valid_request(
     call: Call, query: wire.AuthorizeQuery, integration_type: int | UnsetType = UNSET
 ) -> AuthorizationRequest:
     """Return a validated authorization request, or raise an OAuth error.
@@ -105,7 +105,7 @@ def _validate_request(
             raise invalid_request(f"{parameter} is too long")
     requested_type = integration_type if integration_type is not UNSET else query.integration_type
     scopes, permissions = _resolve_scopes_and_permissions(query, row, requested_type)
-    require_scopes(call, row, scopes)
+    require_requestable_scopes(call, row, scopes)
     require_family_head(row, scopes)
     response_type = _require_response_type(query, row, scopes)
     redirect_uri = _require_redirect_uri(query, row, response_type)
@@ -125,7 +125,7 @@ def _validate_request(
     return request
 
 
-def require_rpc_token(call: Call, request: AuthorizationRequest, rpc_token: str) -> None:
+def consume_rpc_token(call: Call, request: AuthorizationRequest, rpc_token: str) -> None:
     """Consume an RPC token of the application's backend (spec/rpc.md#7).
 
     Raise if it is invalid, or if messages.read is requested."""
@@ -138,7 +138,7 @@ def require_rpc_token(call: Call, request: AuthorizationRequest, rpc_token: str)
 # Scopes
 
 
-def require_scopes(call: Call, row: ApplicationRow, scopes: tuple[str, ...]) -> None:
+def require_requestable_scopes(call: Call, row: ApplicationRow, scopes: tuple[str, ...]) -> None:
     """Raise invalid_scope unless all scopes exist and the application may request them."""
     for scope in scopes:
         if scope not in SCOPES:
@@ -174,7 +174,7 @@ def require_no_consent_scopes(scopes: tuple[str, ...]) -> None:
             raise invalid_scope(f"{scope} cannot be granted with this grant type")
 
 
-def require_user_scopes(scopes: tuple[str, ...]) -> None:
+def require_no_client_credentials_scopes(scopes: tuple[str, ...]) -> None:
     """Raise invalid_scope for scopes that are only for the client credentials grant."""
     for scope in scopes:
         if SCOPES[scope].client_credentials_only:
@@ -230,7 +230,7 @@ def _find_install_params(row: ApplicationRow, integration_type: int | UnsetType)
 
 
 def _require_response_type(query: wire.AuthorizeQuery, row: ApplicationRow, scopes: tuple[str, ...]) -> str | None:
-    require_user_scopes(scopes)
+    require_no_client_credentials_scopes(scopes)
     if query.response_type is UNSET:
         if not INSTALL_SCOPES.issuperset(scopes):
             raise invalid_request("response_type is required")

@@ -24,9 +24,9 @@ def update(call: Call, body: wire.UpdateUserSettings) -> wire.UserSettings:
     """Update the caller's settings and publish them if they changed."""
     stored_settings = read_current(call, call.user_id)
     if body.restricted_guilds is not UNSET:
-        rules.require_guilds(call, stored_settings.restricted_guilds, body.restricted_guilds)
+        rules.require_own_guilds(call, stored_settings.restricted_guilds, body.restricted_guilds)
     if body.guild_folders is not UNSET:
-        rules.require_folders(call, stored_settings.guild_folders, body.guild_folders)
+        rules.require_valid_folders(call, stored_settings.guild_folders, body.guild_folders)
     changes: dict[str, Any] = {
         name: getattr(body, name) for name in body.__struct_fields__ if getattr(body, name) is not UNSET
     }

@@ -32,7 +32,7 @@ def is_expired(custom_status: wire.CustomStatus, now_ms: int) -> bool:
     return custom_status.expires_at is not None and custom_status.expires_at <= codec.timestamp(now_ms)
 
 
-def require_guilds(call: Call, restricted_guild_ids: Collection[int], requested_guild_ids: Sequence[int]) -> None:
+def require_own_guilds(call: Call, restricted_guild_ids: Collection[int], requested_guild_ids: Sequence[int]) -> None:
     """Raise form errors for guilds that the caller is not a member of.
 
     `restricted_guild_ids` are the stored IDs of restricted guilds, and `requested_guild_ids` are the IDs in the request. A
@@ -46,7 +46,7 @@ def require_guilds(call: Call, restricted_guild_ids: Collection[int], requested_
     form.raise_if_any()
 
 
-def require_folders(
+def require_valid_folders(
     call: Call, stored_folders: Sequence[wire.GuildFolder], requested_folders: Sequence[wire.GuildFolder]
 ) -> None:
     """Raise form errors for folders with the same ID, several guilds without a folder, and repeated or foreign guilds.

@@ -70,7 +70,7 @@ def create_guild_channel(call: Call, guild_id: GuildId, body: wire.CreateGuildCh
     overwrites: list[OverwriteRow] | None = None
     if isinstance(body.permission_overwrites, list):
         overwrites = rules.build_overwrites(call, guild_id, 0, body.permission_overwrites, form)
-        rules.require_new_overwrites(call, standing, body.parent_id or None, overwrites)
+        rules.require_permitted_new_overwrites(call, standing, body.parent_id or None, overwrites)
     return actions.create(call, guild_id, body, guild=guild, overwrites=overwrites, form=form)
 
 
@@ -85,7 +85,7 @@ def update_guild_channel(call: Call, channel_access: ChannelAccess, body: wire.U
     form = FormErrors()
     after = row
     if isinstance(body.type, ChannelType) and body.type != row.type:
-        rules.require_type_change(row, body.type, guild)
+        rules.require_allowed_type_change(row, body.type, guild)
         after = after._replace(type=int(body.type))
     if body.parent_id is not UNSET and (body.parent_id or None) != row.parent_id:
         if row.parent_id is not None:
@@ -100,7 +100,7 @@ def update_guild_channel(call: Call, channel_access: ChannelAccess, body: wire.U
         new_overwrites = rules.build_overwrites(
             call, channel_access.guild_id, row.id, body.permission_overwrites or [], form
         )
-        rules.require_overwrites(channel_access, old_overwrites, new_overwrites)
+        rules.require_permitted_overwrites(channel_access, old_overwrites, new_overwrites)
     rules.check_emojis(call, after, body, form)
     after = rules.apply_body(after, body, guild, form, lambda: call.new_id(TagId))
     form.raise_if_any()
@@ -155,7 +155,7 @@ def bulk_update_guild_channels(call: Call, guild_id: GuildId, body: list[wire.Ch
             new_overwrites = [
                 overwrite._replace(channel_id=row.id) for overwrite in overwrites_by_channel.get(after.parent_id, [])
             ]
-            rules.require_overwrites(channel_access, overwrites_by_channel.get(row.id, []), new_overwrites)
+            rules.require_permitted_overwrites(channel_access, overwrites_by_channel.get(row.id, []), new_overwrites)
         planned_changes.append((row, after, new_overwrites))
     if moved_count > 1:
         raise errors.PARENT_CHANGED_MORE_THAN_ONCE()
@@ -179,7 +179,7 @@ def set_channel_permission_overwrite(
     overwrite = OverwriteRow(row.id, overwrite_id, overwrite_type, allow, deny)
     old_overwrites = store.list_overwrites(call.tx, row.id)
     other_overwrites = [old_overwrite for old_overwrite in old_overwrites if old_overwrite.target_id != overwrite_id]
-    rules.require_overwrites(channel_access, old_overwrites, [*other_overwrites, overwrite])
+    rules.require_permitted_overwrites(channel_access, old_overwrites, [*other_overwrites, overwrite])
     if len(other_overwrites) >= wire.OVERWRITES_MAX:
         raise errors.MAX_CHANNEL_OVERWRITES()
     actions.put_overwrite(call, row, old_overwrites, overwrite)
@@ -193,7 +193,7 @@ def delete_channel_permission_overwrite(call: Call, channel_id: ChannelId, overw
     remaining_overwrites = [overwrite for overwrite in old_overwrites if overwrite.target_id != overwrite_id]
     if len(remaining_overwrites) == len(old_overwrites):
         raise errors.UNKNOWN_PERMISSION_OVERWRITE()
-    rules.require_overwrites(channel_access, old_overwrites, remaining_overwrites)
+    rules.require_permitted_overwrites(channel_access, old_overwrites, remaining_overwrites)
     actions.delete_overwrite(call, row, old_overwrites, overwrite_id)
 
 

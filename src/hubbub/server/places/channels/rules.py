@@ -327,7 +327,7 @@ def changed_bits(
     return differing_bits
 
 
-def require_new_overwrites(
+def require_permitted_new_overwrites(
     call: Call, standing: GuildAccess, parent_id: int | None, rows: Sequence[OverwriteRow]
 ) -> None:
     """Require that a new channel's overwrites use only bits the caller holds in the guild or category (spec/http.md#2.3)."""
@@ -339,7 +339,7 @@ def require_new_overwrites(
         raise PermissionDenied(_build_overwrite_denial(standing, category_permissions, differing_bits, None))
 
 
-def require_overwrites(
+def require_permitted_overwrites(
     channel_access: ChannelAccess, old_overwrites: Sequence[OverwriteRow], new_overwrites: Sequence[OverwriteRow]
 ) -> None:
     """Require that overwrites change only in bits the caller holds in the guild or channel (spec/http.md#2.3)."""
@@ -384,7 +384,7 @@ def bits_by_target(rows: Sequence[OverwriteRow]) -> dict[int, AllowDenyBits]:
     return {row.target_id: (row.allow, row.deny) for row in rows}
 
 
-def require_type_change(row: ChannelRow, new_type: int, guild: GuildTraits) -> None:
+def require_allowed_type_change(row: ChannelRow, new_type: int, guild: GuildTraits) -> None:
     """Reject a change to the type `new_type` other than between text and announcement channels.
 
     The guild must be able to have announcement channels, and must not require the channel as a community."""

@@ -121,7 +121,7 @@ def set_tier_and_features(
         after = store.with_feature(after, feature, False)
     if GuildFeature.VANITY_URL in removed_features:
         after = after._replace(vanity_url_code=None)
-    rules.require_community(before, after)
+    rules.require_community_channels(before, after)
     update(call, before, after)
     if removed_features:
         call.notify(FeaturesRemoved(GuildId(before.id), removed_features))

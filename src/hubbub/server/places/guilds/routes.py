@@ -42,7 +42,7 @@ _IMAGE_FIELDS = ("icon", "splash", "discovery_splash", "banner")
 @handles(wire.CREATE_GUILD)
 def create_guild(call: Call, body: wire.CreateGuild) -> wire.Guild:
     """Create a guild."""
-    rules.require_creatable(call)
+    rules.require_can_create(call)
     name = rules.clean_name(body.name)
     guild_id = call.new_id(GuildId)
     contents = initial_contents.requested_contents(call, guild_id, body)
@@ -97,7 +97,7 @@ def update_guild(call: Call, guild_id: GuildId, body: wire.UpdateGuild) -> wire.
     if body.preferred_locale is not UNSET:
         after = after._replace(preferred_locale=rules.require_locale(body.preferred_locale or "en-US"))
     after = after._replace(**_numeric_settings(body))
-    rules.require_community(before, after)
+    rules.require_community_channels(before, after)
     return actions.update(call, before, after)
 
 

@@ -46,7 +46,7 @@ _CHANNEL_TYPES_BY_FIELD: Final = {
 _COMMUNITY_CHANNEL_FIELDS: Final = ("rules_channel_id", "public_updates_channel_id")
 
 
-def require_creatable(call: Call) -> None:
+def require_can_create(call: Call) -> None:
     """Reject a caller who may not create a guild or is already in too many."""
     features.require_enabled(call, Feature.GUILD_CREATION)
     if call.actor.is_bot:
@@ -124,7 +124,7 @@ def updated_features(
     return sorted(current_features - writable_features | requested_features & writable_features)
 
 
-def require_community(before: GuildRow, after: GuildRow) -> None:
+def require_community_channels(before: GuildRow, after: GuildRow) -> None:
     """Require that a change does not make a community guild lack a required channel (decisions/0010).
 
     A channel that the guild already lacked is not required."""

@@ -54,7 +54,7 @@ def create_channel_invite(call: Call, channel_id: ChannelId, body: wire.CreateCh
     )
     target_list: TargetList | None = None
     if channel_access.guild is None:
-        rules.require_group_age(body)
+        rules.require_group_expiry(body)
     else:
         template = template._replace(
             guild_id=channel_access.guild_id,
@@ -73,7 +73,7 @@ def create_channel_invite(call: Call, channel_id: ChannelId, body: wire.CreateCh
         # Before `INVITE_TARGET_USERS`, invites had no target users (spec/dated-changes.md#3).
         if changes.INVITE_TARGET_USERS.is_active(call.now_ms):
             target_list = target_files.parse(call.files[0].data) if call.files else None
-        rules.require_target(call, channel_access.channel, body)
+        rules.require_valid_target(call, channel_access.channel, body)
     row: InviteRow | None = None
     if target_list is None and not body.unique:
         # An equal invite with at least half of its lifetime left (seconds * 1000 / 2) is reused (decisions/0017).

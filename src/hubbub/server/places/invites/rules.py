@@ -51,7 +51,7 @@ def parse_role_ids(body: wire.CreateChannelInvite) -> list[RoleId]:
     return sorted(set(requested_ids))
 
 
-def require_target(call: Call, channel: ChannelRef, body: wire.CreateChannelInvite) -> None:
+def require_valid_target(call: Call, channel: ChannelRef, body: wire.CreateChannelInvite) -> None:
     """Raise a form error if the invite's target is invalid. An invite without a target is valid.
 
     A target is a user who streams in the channel or, for a voice or stage channel, an embedded application."""
@@ -77,7 +77,7 @@ def require_target(call: Call, channel: ChannelRef, body: wire.CreateChannelInvi
     form.raise_if_any()
 
 
-def require_group_age(body: wire.CreateChannelInvite) -> None:
+def require_group_expiry(body: wire.CreateChannelInvite) -> None:
     """Raise if `max_age` of an invite to a group is 0, because such an invite must expire."""
     if body.max_age is not UNSET and body.max_age is not None and body.max_age < 1:
         raise errors.invalid("max_age", *errors.number_min(1))

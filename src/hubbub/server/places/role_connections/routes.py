@@ -54,7 +54,7 @@ def update_application_user_role_connection(
     Fields that are left out are cleared. The user's linked roles are updated in every guild."""
     rules.require_own_application(call, application_id)
     metadata_values = rules.encode_values(body.metadata or {})
-    rules.require_values(store.find_metadata(call.tx, [application_id]).get(application_id, []), metadata_values)
+    rules.require_valid_values(store.find_metadata(call.tx, [application_id]).get(application_id, []), metadata_values)
     row = RoleConnectionRow(
         user_id=call.user_id,
         application_id=application_id,
@@ -104,7 +104,7 @@ def update_guild_role_connections_configuration(
     application_ids = {requirement.application_id for requirements in body for requirement in requirements}
     if any(applications.find(call.tx, application_id) is None for application_id in application_ids):
         raise errors.UNKNOWN_APPLICATION()
-    rules.require_configuration(body, store.find_metadata(call.tx, application_ids))
+    rules.require_valid_configuration(body, store.find_metadata(call.tx, application_ids))
     actions.set_requirements(call, row, body)
     return body
 

@@ -89,7 +89,7 @@ def encode_values(values: Mapping[str, str | float | bool]) -> dict[str, str]:
     }
 
 
-def require_values(records: Iterable[RoleConnectionMetadata], values: Mapping[str, str]) -> None:
+def require_valid_values(records: Iterable[RoleConnectionMetadata], values: Mapping[str, str]) -> None:
     """Raise form errors for values whose key has no metadata record, or that do not match the record's type.
 
     `records` are the application's records; `values` are the metadata values of a user, by key."""
@@ -123,7 +123,7 @@ def _parse_time_ms(time_text: str) -> int | None:
     return int((parsed_time if parsed_time.tzinfo else parsed_time.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
-def require_configuration(
+def require_valid_configuration(
     alternatives: Sequence[Sequence[RoleConnectionRequirement]],
     records_by_application: Mapping[int, Sequence[RoleConnectionMetadata]],
 ) -> None:

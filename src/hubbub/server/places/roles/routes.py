@@ -91,7 +91,7 @@ def bulk_update_guild_roles(call: Call, guild_id: GuildId, body: list[wire.MoveR
         elif move.position is not UNSET and move.position is not None:
             positions_by_id[move.id] = move.position
     new_rows = rules.reorder(old_rows, positions_by_id) if positions_by_id else old_rows
-    rules.require_reorder(standing, old_rows, new_rows)
+    rules.require_can_reorder(standing, old_rows, new_rows)
     actions.reorder(call, old_rows, new_rows)
     return [views.role(row, call.now_ms) for row in (everyone_row, *new_rows)]
 

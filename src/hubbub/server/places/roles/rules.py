@@ -115,7 +115,7 @@ def reorder(rows: Sequence[RoleRow], positions_by_id: Mapping[int, int]) -> list
     ]
 
 
-def require_reorder(standing: GuildAccess, old_rows: Sequence[RoleRow], new_rows: Sequence[RoleRow]) -> None:
+def require_can_reorder(standing: GuildAccess, old_rows: Sequence[RoleRow], new_rows: Sequence[RoleRow]) -> None:
     """Raise MISSING_PERMISSIONS if the order of roles at or above the caller's highest role would change."""
     protected_ids = [row.id for row in old_rows if not standing.outranks_role(row.rank)]
     if not protected_ids:

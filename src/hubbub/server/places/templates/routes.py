@@ -42,7 +42,7 @@ def create_guild_from_template(call: Call, code: str, body: wire.CreateGuildFrom
     template = store.find(call.tx, code)
     if template is None:
         raise errors.UNKNOWN_GUILD_TEMPLATE()
-    guilds.creation.require_creatable(call)
+    guilds.creation.require_can_create(call)
     name = guilds.creation.clean_name(body.name)
     settings: dict[str, Any] = {}
     if body.icon:

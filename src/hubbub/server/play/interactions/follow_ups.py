@@ -142,7 +142,7 @@ def _create_follow_up(
     original_message = responses.response_messages.find_original(call, row)
     if original_message is not None and original_message.flags & MessageFlags.LOADING:
         return responses.response_messages.complete_deferred(call, row, application, original_message, body)
-    _require_follow_up(call, row, state)
+    _require_follow_up_allowed(call, row, state)
     store.increment_follow_ups(call.tx, row.id)
     state.ephemeral = state.ephemeral or _is_ephemeral_only_now(call, row, state.interacted.owners)
     state.interacted.name = None
@@ -157,7 +157,7 @@ def _create_follow_up(
     return response_result.message
 
 
-def _require_follow_up(call: Call, row: InteractionRow, state: ResponseState) -> None:
+def _require_follow_up_allowed(call: Call, row: InteractionRow, state: ResponseState) -> None:
     """Raise MAX_FOLLOW_UPS if a user-installed app may send no more (spec/webhooks-and-interactions.md#3.1)."""
     if rules.GUILD_INSTALL in state.interacted.owners or row.follow_ups < interactions.USER_INSTALL_FOLLOW_UPS_MAX:
         return

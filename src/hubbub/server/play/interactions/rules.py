@@ -44,7 +44,7 @@ def is_ephemeral_only(call: Call, channel_access: ChannelAccess, owners: dict[st
             if guild is not None and guild.member_count > _PUBLIC_RESPONSE_MEMBERS_MAX:
                 return True
     try:
-        messages.history.require_send(call, channel_access)
+        messages.history.require_can_send(call, channel_access)
     except errors.ApiError:
         # A user who may not send messages in the channel may not send them through an app either.
         return True

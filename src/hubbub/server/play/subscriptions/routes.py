@@ -25,7 +25,7 @@ def get_sku_subscriptions(call: Call, sku_id: SkuId, query: wire.GetSubscription
     """List a user's subscriptions to a SKU.
 
     The list is in ascending order of IDs. The token must belong to the SKU's application."""
-    rules.require_sku(call, sku_id)
+    rules.require_own_sku(call, sku_id)
     if call.actor.kind == "bearer":
         user_id = call.user_id
     elif query.user_id is UNSET:
@@ -46,7 +46,7 @@ def get_sku_subscriptions(call: Call, sku_id: SkuId, query: wire.GetSubscription
 @handles(wire.GET_SKU_SUBSCRIPTION)
 def get_sku_subscription(call: Call, sku_id: SkuId, subscription_id: SubscriptionId) -> wire.Subscription:
     """Get a subscription to a SKU."""
-    rules.require_sku(call, sku_id)
+    rules.require_own_sku(call, sku_id)
     row = store.find(call.tx, subscription_id)
     if row is None or row.sku_id != sku_id or (call.actor.kind == "bearer" and row.user_id != call.user_id):
         raise errors.NOT_FOUND()

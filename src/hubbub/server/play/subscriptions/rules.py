@@ -9,7 +9,7 @@ from hubbub.server.play.subscriptions import store
 from hubbub.server.play.subscriptions.store import SubscriptionRow
 
 
-def require_sku(call: Call, sku_id: int) -> None:
+def require_own_sku(call: Call, sku_id: int) -> None:
     """Raise NOT_AUTHORIZED_ON_APPLICATION or UNKNOWN_SKU unless the SKU belongs to the calling application."""
     sku = skus.find(call.tx, sku_id)
     if sku is None:

@@ -96,7 +96,7 @@ def _send_stored_message(
 ) -> wire.UserMessage:
     channel = direct_messages.open_direct_channel(call, recipient)
     channel_access = core_access.get_channel_standing(call, channel.id)
-    author = messages.history.require_send(call, channel_access)
+    author = messages.history.require_can_send(call, channel_access)
     message_body = message_wire.CreateMessage(content=content)
     view = messages.creation.create(call, channel_access, message_body, author=author, origin=origin)
     row = messages.history.get(call.tx, channel_access.channel.id, view.id)
@@ -123,7 +123,7 @@ def edit(call: Call, other_player: UserRow, message_id: int, content: str) -> wi
     channel_access, row = target_message
     if row.author_id != call.user_id:
         raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
-    author = messages.history.require_send(call, channel_access)
+    author = messages.history.require_can_send(call, channel_access)
     view = messages.changes.edit(call, channel_access, author, row, message_wire.UpdateMessage(content=content))
     channel = channels.private_channels.private_channel(
         _require_channel_row(call, channel_access.channel.id), [users.user_view(other_player)]

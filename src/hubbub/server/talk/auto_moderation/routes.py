@@ -28,7 +28,7 @@ def create_auto_moderation_rule(
     """Create an auto moderation rule.
 
     A rule with a timeout action requires MODERATE_MEMBERS."""
-    rules.require_timeouts(call, guild_id, body)
+    rules.require_can_use_timeouts(call, guild_id, body)
     row = RuleRow(
         guild_id=guild_id,
         id=call.new_id(AutoModerationRuleId),
@@ -52,9 +52,9 @@ def update_auto_moderation_rule(
     A request with a timeout action requires MODERATE_MEMBERS, as does a change of a rule that keeps its timeout action,
     unless the change only renames or disables the rule."""
     before = _get_rule(call, guild_id, rule_id)
-    rules.require_timeouts(call, guild_id, body)
+    rules.require_can_use_timeouts(call, guild_id, body)
     after = rules.apply_update(call, before, body)
-    rules.require_timeout_change(call, before, after)
+    rules.require_can_change_timeouts(call, before, after)
     return actions.update(call, before, after)
 
 

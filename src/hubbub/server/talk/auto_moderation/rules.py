@@ -52,7 +52,7 @@ _PATTERN_ERROR_LENGTH_MAX: Final = 300
 """Maximum length of the error message about a pattern, in characters; longer messages are cut off."""
 
 
-def require_timeouts(
+def require_can_use_timeouts(
     call: Call, guild_id: int, body: wire.CreateAutoModerationRule | wire.UpdateAutoModerationRule
 ) -> None:
     """Require MODERATE_MEMBERS of a caller whose request contains a timeout action."""
@@ -60,7 +60,7 @@ def require_timeouts(
         access.require_guild(call, guild_id, Permissions.MODERATE_MEMBERS)
 
 
-def require_timeout_change(call: Call, before: RuleRow, after: RuleRow) -> None:
+def require_can_change_timeouts(call: Call, before: RuleRow, after: RuleRow) -> None:
     """Require MODERATE_MEMBERS of a caller who changes a rule with a timeout action.
 
     Renaming or disabling a rule, and removing its timeout action, do not need the permission."""

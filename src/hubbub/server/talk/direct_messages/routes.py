@@ -52,7 +52,7 @@ def create_dm_by_user(call: Call, user_id: UserId, body: wire.CreateDm) -> Priva
 
 def _nicks_by_user(body: wire.CreateDm) -> dict[int, str | None]:
     return {
-        int(user_id): rules.require_nick(nick or "", f"nicks.{user_id}")
+        int(user_id): rules.require_valid_nick(nick or "", f"nicks.{user_id}")
         for user_id, nick in (body.nicks or {}).items()
         if user_id.isascii() and user_id.isdigit() and len(user_id) <= 20
     }
@@ -84,7 +84,7 @@ def add_group_dm_user(call: Call, channel_id: ChannelId, user_id: UserId, body: 
             raise errors.INVALID_OAUTH2_ACCESS_TOKEN()
     elif user_id != call.user_id:
         rules.require_group_members(call, [user_id])
-    nick = rules.require_nick(body.nick, "nick") if body.nick else None
+    nick = rules.require_valid_nick(body.nick, "nick") if body.nick else None
     if not actions.add_to_group(call, group, user, nick):
         return Response(204)
     return Response(201, channels.private_channels.private_channel_for(call, group, call.user_id))

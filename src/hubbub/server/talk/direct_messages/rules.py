@@ -119,7 +119,7 @@ def require_consent(call: Call, token: str) -> UserId:
     return actor.user_id
 
 
-def require_nick(nick: str, path: str) -> str | None:
+def require_valid_nick(nick: str, path: str) -> str | None:
     """Return a cleaned group nickname, or None if it is empty. `path` is the field that an error names."""
     nick = users.names.clean_name(nick)
     if len(nick) > NICK_MAX:

@@ -72,7 +72,7 @@ def create_message(call: Call, channel_id: ChannelId, body: wire.CreateMessage) 
     are rejected and embeds of users are dropped.
     """
     channel_access = access.get_channel_standing(call, channel_id)
-    author = rules.require_send(call, channel_access)
+    author = rules.require_can_send(call, channel_access)
     return creation.send(call, channel_access, author, body)
 
 
@@ -83,7 +83,7 @@ def update_message(call: Call, channel_id: ChannelId, message_id: MessageId, bod
     Authors may edit their own messages. Others need MANAGE_MESSAGES, and may only suppress embeds."""
     channel_access = access.get_channel_standing(call, channel_id)
     row = store.get(call.tx, channel_id, message_id)
-    rules.require_edit(call, channel_access, row, body)
+    rules.require_can_edit(call, channel_access, row, body)
     if row.author_id != call.user_id:
         return edits.suppress_embeds(call, channel_access, row, body.flags or 0)
     author = rules.require_author(call, channel_access.channel)
@@ -101,7 +101,7 @@ def delete_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> 
     """
     channel_access = access.get_channel_standing(call, channel_id)
     row = store.get(call.tx, channel_id, message_id)
-    rules.require_delete(call, channel_access, row)
+    rules.require_can_delete(call, channel_access, row)
     actions.delete(call, channel_access, row)
 
 
@@ -131,5 +131,5 @@ def crosspost_message(call: Call, channel_id: ChannelId, message_id: MessageId) 
     """
     channel_access = access.get_channel_standing(call, channel_id)
     row = store.get(call.tx, channel_id, message_id)
-    rules.require_crosspost(call, channel_access, row)
+    rules.require_can_crosspost(call, channel_access, row)
     return edits.crosspost(call, channel_access, row)

@@ -62,7 +62,7 @@ _CLOCK_DIFFERENCE_MAX_MS: Final = 1000
 """Maximum time by which the ID of a message may precede the ID of its attachment, in milliseconds."""
 
 
-def require_send(call: Call, channel_access: ChannelAccess) -> Author:
+def require_can_send(call: Call, channel_access: ChannelAccess) -> Author:
     """Return the caller as an author; raise unless they may send messages in the channel."""
     channel = channel_access.channel
     if channel.type not in MESSAGE_CHANNEL_TYPES:
@@ -232,7 +232,7 @@ def _raise_rate_limited(remaining_ms: int) -> None:
     raise errors.RATE_LIMITED(retry_after=max(1, remaining_ms) / 1000, **{"global": False})
 
 
-def require_edit(call: Call, channel_access: ChannelAccess, row: MessageRow, body: wire.UpdateMessage) -> None:
+def require_can_edit(call: Call, channel_access: ChannelAccess, row: MessageRow, body: wire.UpdateMessage) -> None:
     """Raise unless the caller may edit the message. Callers other than the author may only suppress embeds."""
     require_unarchived(channel_access)
     if channel_access.channel.locked and not channel_access.can(Permissions.MANAGE_THREADS):
@@ -275,7 +275,7 @@ def require_unarchived(channel_access: ChannelAccess) -> None:
         raise errors.THREAD_ARCHIVED()
 
 
-def require_delete(call: Call, channel_access: ChannelAccess, row: MessageRow) -> None:
+def require_can_delete(call: Call, channel_access: ChannelAccess, row: MessageRow) -> None:
     """Raise unless the caller may delete the message."""
     if row.author_id != call.user_id or row.type == MessageType.AUTO_MODERATION_ACTION:
         if channel_access.guild is None:
@@ -286,7 +286,7 @@ def require_delete(call: Call, channel_access: ChannelAccess, row: MessageRow) -
     require_unarchived(channel_access)
 
 
-def require_crosspost(call: Call, channel_access: ChannelAccess, row: MessageRow) -> None:
+def require_can_crosspost(call: Call, channel_access: ChannelAccess, row: MessageRow) -> None:
     """Raise unless the caller may crosspost the message."""
     if channel_access.channel.type != ChannelType.GUILD_ANNOUNCEMENT:
         raise errors.WRONG_CHANNEL_TYPE()

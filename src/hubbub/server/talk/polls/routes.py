@@ -35,7 +35,7 @@ def vote_in_poll(call: Call, channel_id: ChannelId, message_id: MessageId, body:
     The listed answers replace the caller's earlier votes; an empty list removes them."""
     channel_access = access.get_channel_standing(call, channel_id)
     row = messages.history.get(call.tx, channel_id, message_id)
-    answer_ids = rules.require_vote(channel_access, row, body)
+    answer_ids = rules.require_valid_vote(channel_access, row, body)
     actions.set_votes(call, channel_access.channel, row, answer_ids)
 
 
@@ -46,5 +46,5 @@ def poll_expire(call: Call, channel_id: ChannelId, message_id: MessageId) -> Mes
     Only the author of the poll may end it before its expiry."""
     channel_access = access.get_channel_standing(call, channel_id)
     row = messages.history.get(call.tx, channel_id, message_id)
-    poll = rules.require_end(call, row)
+    poll = rules.require_can_end(call, row)
     return actions.end_poll(call, channel_access.channel, row, poll)

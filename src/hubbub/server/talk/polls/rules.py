@@ -24,7 +24,7 @@ def require_answer(row: MessageRow, answer_id: int) -> None:
         raise errors.invalid("answer_id", *errors.choices(answer_ids))
 
 
-def require_vote(channel_access: ChannelAccess, row: MessageRow, body: wire.VoteInPoll) -> set[int]:
+def require_valid_vote(channel_access: ChannelAccess, row: MessageRow, body: wire.VoteInPoll) -> set[int]:
     """Return the answer IDs to vote for, or raise an error if the vote is not allowed."""
     if channel_access.guild is not None and channel_access.guild.is_read_only:
         # Members who are timed out, pending or quarantined have read-only access.
@@ -48,7 +48,7 @@ def require_vote(channel_access: ChannelAccess, row: MessageRow, body: wire.Vote
     return chosen_ids
 
 
-def require_end(call: Call, row: MessageRow) -> wire.Poll:
+def require_can_end(call: Call, row: MessageRow) -> wire.Poll:
     """Return the poll if the caller may end it, otherwise raise an error."""
     if row.author_id != call.user_id:
         raise errors.CANNOT_EDIT_OTHERS_MESSAGE()

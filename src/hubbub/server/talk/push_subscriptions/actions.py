@@ -10,7 +10,7 @@ from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import PushSubscriptionId
 from hubbub.protocol.resources import push_subscriptions as wire
 from hubbub.server.core.call import Call
-from hubbub.server.core.outbound_http import ForbiddenTargetError, require_host
+from hubbub.server.core.outbound_http import ForbiddenTargetError, require_allowed_host
 from hubbub.server.identity import users
 from hubbub.server.talk.push_subscriptions import encryption, store
 from hubbub.server.talk.push_subscriptions.store import PushSubscriptionRow
@@ -78,7 +78,7 @@ def _check_endpoint(form: FormErrors, endpoint: str, *, allow_private: bool) -> 
         form.add("endpoint", *errors.bad_scheme(url_parts.scheme, schemes))
         return
     try:
-        require_host(host, allow_private=allow_private)
+        require_allowed_host(host, allow_private=allow_private)
     except ForbiddenTargetError:
         form.add("endpoint", "URL_TYPE_INVALID_HOST", "Must have a public host.")
 

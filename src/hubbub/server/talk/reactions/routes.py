@@ -40,7 +40,7 @@ def add_my_message_reaction(
     rules.require_not_read_only(channel_access)
     rules.require_not_blocked(call, message)
     if query.type == ReactionType.BURST:
-        rules.require_burst(call)
+        rules.require_can_burst(call)
     existing_reaction = store.find_one(call.tx, message_id, emoji_key.key)
     if existing_reaction is None:
         existing_reaction = rules.require_new_emoji(call, channel_access, message_id, emoji_key)

@@ -42,7 +42,7 @@ def require_new_emoji(call: Call, channel_access: ChannelAccess, message_id: int
         if emojis.find(call.tx, emoji.id) is None:
             raise errors.UNKNOWN_EMOJI()
         channel_access.require(Permissions.ADD_REACTIONS)
-        custom_emoji = emojis.require_use(call, channel_access, emoji.id)
+        custom_emoji = emojis.require_usable_emoji(call, channel_access, emoji.id)
         template = template._replace(emoji_name=custom_emoji.name, animated=custom_emoji.animated)
     if store.count_emojis(call.tx, message_id) >= wire.REACTIONS_MAX:
         raise errors.MAX_REACTIONS()
@@ -56,7 +56,7 @@ def require_not_blocked(call: Call, message: MessageRow) -> None:
         raise errors.REACTION_BLOCKED()
 
 
-def require_burst(call: Call) -> None:
+def require_can_burst(call: Call) -> None:
     """Raise BURST_REACTIONS_UNAVAILABLE unless the caller is a user with premium (spec/http.md#1.9)."""
     user = None if call.actor.is_bot else users.find(call.tx, call.user_id)
     if user is None or not user.premium_type:

@@ -95,7 +95,7 @@ def _create_post(
     thread_access = access.get_channel_standing(call, row.id)
     # Starting a post requires SEND_MESSAGES in the forum (spec/http.md#3.3), regardless of the permission for replies.
     thread_access.allowed |= channel_access.allowed & Permissions.SEND_MESSAGES
-    author = messages.history.require_send(call, thread_access)
+    author = messages.history.require_can_send(call, thread_access)
     message = messages.creation.create(call, thread_access, body.message, message_id=MessageId(row.id), author=author)
     row = row._replace(last_message_id=row.id)
     view = views.created_thread(row, channels.thread_members.find(call.tx, row.id, call.user_id))
@@ -183,7 +183,7 @@ def add_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> Non
     if user_id == call.user_id:
         join_thread(call, channel_id)
         return
-    rules.require_add_member(channel_access, _get_thread(call, channel_id))
+    rules.require_can_add_member(channel_access, _get_thread(call, channel_id))
     standing = access.find_guild_standing(call.tx, call.now_ms, channel_access.guild_id, user_id)
     if standing is None:
         if users.find(call.tx, user_id) is None:
@@ -221,7 +221,7 @@ def delete_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> 
         leave_thread(call, channel_id)
         return
     row = _get_thread(call, channel_id)
-    rules.require_remove_member(call, row)
+    rules.require_can_remove_member(call, row)
     rules.require_open(channel_access)
     if not actions.remove_member(call, row, user_id):
         raise errors.UNKNOWN_MEMBER()

@@ -171,7 +171,7 @@ def require_tags(
     return tags
 
 
-def require_edit(call: Call, channel_access: ChannelAccess, row: ChannelRow, body: UpdateChannel) -> None:
+def require_can_edit(call: Call, channel_access: ChannelAccess, row: ChannelRow, body: UpdateChannel) -> None:
     """Raise an error unless the caller may make the changes of a request to a thread (spec/http.md#3.3)."""
     changed_fields = [
         field for field in (*_FIELDS_OF_CREATOR, *_FIELDS_OF_MODERATOR) if getattr(body, field) is not UNSET
@@ -213,7 +213,7 @@ def require_pinnable(call: Call, row: ChannelRow, forum: ChannelRow | None) -> N
         raise errors.MAX_PINNED_THREADS()
 
 
-def require_add_member(channel_access: ChannelAccess, row: ChannelRow) -> None:
+def require_can_add_member(channel_access: ChannelAccess, row: ChannelRow) -> None:
     """Raise an error unless the caller may add members.
 
     Adding members requires SEND_MESSAGES. A locked thread, and a private thread that is not invitable, also require
@@ -227,7 +227,7 @@ def require_add_member(channel_access: ChannelAccess, row: ChannelRow) -> None:
         raise PermissionDenied(channel_access.build_denial(Permissions.MANAGE_THREADS))
 
 
-def require_remove_member(call: Call, row: ChannelRow) -> None:
+def require_can_remove_member(call: Call, row: ChannelRow) -> None:
     """Raise an error unless the caller may remove members: a moderator, or the creator of a private thread."""
     require_not_restricted(access.get_channel_standing(call, row.id))
     is_creator = row.type == ChannelType.PRIVATE_THREAD and row.owner_id == call.user_id

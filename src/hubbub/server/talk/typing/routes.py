@@ -16,5 +16,5 @@ def trigger_typing_indicator(call: Call, channel_id: ChannelId) -> None:
     In a guild the caller needs SEND_MESSAGES, or SEND_MESSAGES_IN_THREADS in a thread.
     """
     channel_access = access.get_channel_standing(call, channel_id)
-    messages.history.require_send(call, channel_access)
+    messages.history.require_can_send(call, channel_access)
     actions.publish(call, channel_access)

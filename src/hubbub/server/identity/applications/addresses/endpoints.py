@@ -48,7 +48,7 @@ async def require_verified_endpoints(
     def validate_urls_and_load_signer(call: Call) -> EndpointSigner:
         row = require_application(call)
         for setting_name, url in urls_by_setting.items():
-            rules.require_url(setting_name, url)
+            rules.require_valid_url(setting_name, url)
         return _load_signer(call, row.id)
 
     signer = await operation.read(validate_urls_and_load_signer)

@@ -46,7 +46,7 @@ def is_valid_redirect(uri: str) -> bool:
     return uri == f"{url_parts.scheme}:{REDIRECT_CALLBACK_PATH}"
 
 
-def require_redirects(uris: list[str], application_id: int) -> list[str]:
+def require_valid_redirects(uris: list[str], application_id: int) -> list[str]:
     """Return the redirect URIs if all are valid, or raise a form error for each invalid URI."""
     form = errors.FormErrors()
     if len(uris) > REDIRECT_URIS_MAX:

@@ -92,7 +92,7 @@ def parse_token(encoded_token: str) -> ParsedToken:
     return ParsedToken(encoded_token, header, claims)
 
 
-async def require_signature(cache: OutboundCache, token: ParsedToken, keys_url: str, now_ms: int) -> None:
+async def require_valid_signature(cache: OutboundCache, token: ParsedToken, keys_url: str, now_ms: int) -> None:
     """Raise INVALID_OIDC_TOKEN unless the token is signed with one of the provider's keys at `keys_url`.
 
     An unknown key may be new, so the keys are fetched again, at a limited rate."""

@@ -67,7 +67,9 @@ async def fetch_keys_url(
     return discovery.jwks_uri
 
 
-async def require_issuer(operation: AsyncOperation, issuer: str, now_ms: int, validation: IssuerValidation) -> None:
+async def require_valid_issuer(
+    operation: AsyncOperation, issuer: str, now_ms: int, validation: IssuerValidation
+) -> None:
     """Raise an error unless the discovery document and the keys of an issuer are valid and can be fetched now.
 
     The error is OIDC_DISCOVERY_UNREACHABLE or OIDC_KEYS_UNREACHABLE."""

@@ -2,7 +2,7 @@
 
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.store import Tx
-from hubbub.server.places.expressions.emojis.rules import require_use
+from hubbub.server.places.expressions.emojis.rules import require_usable_emoji
 from hubbub.server.places.expressions.emojis.unicode import VARIATION_SELECTOR, is_unicode_emoji
 from hubbub.server.places.expressions.kinds import EMOJIS
 from hubbub.server.places.expressions.views import partial_emoji as partial
@@ -17,4 +17,12 @@ def find_file(tx: Tx, emoji_id: int) -> str | None:
     return None if row is None else cdn_urls.image_key(row.image)
 
 
-__all__ = ["VARIATION_SELECTOR", "find", "find_file", "is_unicode_emoji", "list_guild_emojis", "partial", "require_use"]
+__all__ = [
+    "VARIATION_SELECTOR",
+    "find",
+    "find_file",
+    "is_unicode_emoji",
+    "list_guild_emojis",
+    "partial",
+    "require_usable_emoji",
+]

@@ -18,7 +18,7 @@ from hubbub.server.places.expressions.store import EmojiRow
 from hubbub.server.places.standing import ChannelAccess, access
 
 
-def require_use(call: Call, channel_access: ChannelAccess, emoji_id: int) -> EmojiRow:
+def require_usable_emoji(call: Call, channel_access: ChannelAccess, emoji_id: int) -> EmojiRow:
     """Return the emoji if the caller may use it in the channel.
 
     Raise UNKNOWN_EMOJI for an unknown emoji, an emoji of another application, or an emoji of a guild that is suspended or

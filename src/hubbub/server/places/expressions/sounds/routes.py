@@ -42,8 +42,8 @@ def create_guild_soundboard_sound(call: Call, guild_id: GuildId, body: wire.Crea
     The caller needs CREATE_GUILD_EXPRESSIONS. Before 23 February 2026, MANAGE_GUILD_EXPRESSIONS is sufficient, too.
     """
     standing = rules.require_can_create(call, guild_id)
-    file_hash = sound_rules.require_sound(body.sound)
-    sound_rules.require_emoji(call.tx, guild_id, body.emoji_id, body.emoji_name)
+    file_hash = sound_rules.require_valid_sound(body.sound)
+    sound_rules.require_valid_emoji(call.tx, guild_id, body.emoji_id, body.emoji_name)
     rules.require_free_slot(call.tx, SOUNDS, guild_id, errors.MAX_SOUNDS)
     row = SoundRow(
         id=call.new_id(SoundId),
@@ -71,7 +71,7 @@ def update_guild_soundboard_sound(
     created.
     """
     before = after = rules.require_changeable(call, SOUNDS, guild_id, sound_id)
-    sound_rules.require_emoji(call.tx, guild_id, body.emoji_id, body.emoji_name)
+    sound_rules.require_valid_emoji(call.tx, guild_id, body.emoji_id, body.emoji_name)
     if body.name is not UNSET:
         after = after._replace(name=body.name)
     if body.volume is not UNSET:

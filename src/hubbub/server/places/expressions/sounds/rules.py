@@ -16,7 +16,7 @@ from hubbub.server.places.expressions.sounds import defaults
 from hubbub.server.places.standing import ChannelAccess
 
 
-def require_sound(sound: SoundData) -> str:
+def require_valid_sound(sound: SoundData) -> str:
     """Return the hash of a valid sound file, or raise an error."""
     if sound.content_type is None:
         raise errors.FILE_TYPE_INVALID()
@@ -27,7 +27,7 @@ def require_sound(sound: SoundData) -> str:
     return sound.hash
 
 
-def require_emoji(
+def require_valid_emoji(
     tx: Tx, guild_id: GuildId, emoji_id: EmojiId | UnsetType | None, emoji_name: str | UnsetType | None
 ) -> None:
     """Raise an error unless the emoji of a sound is a custom emoji of the guild (`emoji_id`) or a Unicode emoji (`emoji_name`).

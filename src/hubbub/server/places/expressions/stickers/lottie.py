@@ -11,7 +11,7 @@ _NUMBER_FIELDS = ("fr", "ip", "op", "w", "h")
 """Required numbers of an animation: frame rate, first frame, end frame, width and height."""
 
 
-def require_animation(encoded_animation: bytes) -> None:
+def require_valid_animation(encoded_animation: bytes) -> None:
     """Raise an error unless the data is a Lottie animation that is allowed as a sticker.
 
     The errors have the codes 170001 to 170007 (spec/http.md#1.9)."""
@@ -44,7 +44,7 @@ def require_animation(encoded_animation: bytes) -> None:
 def is_animation(data: bytes) -> bool:
     """Return whether the data is a Lottie animation that is allowed as a sticker."""
     try:
-        require_animation(data)
+        require_valid_animation(data)
     except errors.ApiError:
         return False
     return True

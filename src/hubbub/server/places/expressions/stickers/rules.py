@@ -61,7 +61,7 @@ def detect_format(tx: Tx, guild_id: GuildId, image: ImageData) -> StickerFormatT
     if image.content_type == wire.LOTTIE_CONTENT_TYPE:
         if not store.read_guild_limit_factors(tx, guild_id).features & {GuildFeature.VERIFIED, GuildFeature.PARTNERED}:
             raise errors.FILE_TYPE_INVALID()
-        lottie.require_animation(image.data)
+        lottie.require_valid_animation(image.data)
         return StickerFormatType.LOTTIE
     if image.duration_ms > wire.STICKER_SECONDS_MAX * 1000:
         raise errors.LOTTIE_DURATION()

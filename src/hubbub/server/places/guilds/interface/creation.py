@@ -2,7 +2,7 @@
 
 from hubbub.server.places.guilds.actions import complete_import, create
 from hubbub.server.places.guilds.contents.initial_contents import InitialContents
-from hubbub.server.places.guilds.rules import clean_name, require_creatable, require_image_features
+from hubbub.server.places.guilds.rules import clean_name, require_can_create, require_image_features
 from hubbub.server.places.guilds.signals import GuildImported
 from hubbub.server.places.guilds.store import NewChannel, NewOverwrite
 
@@ -14,6 +14,6 @@ __all__ = [
     "clean_name",
     "complete_import",
     "create",
-    "require_creatable",
+    "require_can_create",
     "require_image_features",
 ]

@@ -332,7 +332,7 @@ def _require_poll_emoji(call: Call, channel_access: ChannelAccess, emoji_id: Emo
     A webhook may use the emoji of its guild."""
     if call.actor_or_none is not None:
         try:
-            return emojis.partial(emojis.require_use(call, channel_access, emoji_id))
+            return emojis.partial(emojis.require_usable_emoji(call, channel_access, emoji_id))
         except errors.ApiError as error:
             raise errors.POLL_CANNOT_USE_EMOJI() from error
     row = emojis.find(call.tx, emoji_id)

@@ -9,7 +9,7 @@ from hubbub.server.talk.messages.rules import (
     MESSAGE_CHANNEL_TYPES,
     can_read_history,
     has_attachment,
-    require_send,
+    require_can_send,
 )
 from hubbub.server.talk.messages.store import (
     count_after,
@@ -37,7 +37,7 @@ __all__ = [
     "list_newest",
     "list_user_messages",
     "list_recipients",
-    "require_send",
+    "require_can_send",
 ]
 
 

@@ -77,7 +77,7 @@ def _update_group(call: Call, channel_access: ChannelAccess, body: wire.UpdateCh
 
 def _update_thread(call: Call, channel_access: ChannelAccess, body: wire.UpdateChannel) -> wire.AnyChannel:
     row = _get_channel(call, channel_access.channel.id)
-    rules.require_edit(call, channel_access, row, body)
+    rules.require_can_edit(call, channel_access, row, body)
     updated_row = row._replace(**_changed_columns(call, channel_access, row, body))
     if row.archived and not updated_row.archived:
         rules.require_active_thread_quota(call, channel_access.guild_id, row.type)

@@ -77,7 +77,7 @@ def require_unique_keys(key_package: ValidatedKeyPackage, taken_keys: Collection
         raise RejectedMessage("key package: key of another member")
 
 
-def require_commit(
+def require_valid_commit(
     commit: codec.Commit,
     welcome: codec.Welcome | None,
     *,

@@ -371,7 +371,7 @@ class DaveGroup:
             raise RejectedMessage("commit: not a member")
         else:
             pending_proposals = self._sent_proposals
-        checks.require_commit(
+        checks.require_valid_commit(
             commit,
             welcome,
             group_id=self._id,
