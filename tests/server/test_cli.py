@@ -737,6 +737,8 @@ def test_admin_commands_grant_tiers_features_and_premium(
     assert read_printed_values(capsys) == {"premium": "tier_2"}
     for arguments, problem in (
         (["guild", "1"], "there is no guild 1"),
+        (["guild", "9" * 19], f"{'9' * 19} is not an ID"),
+        (["set-quota", "many", "--guild", guild_id], "many is not a number of bytes"),
         (["guild", guild_id, "--add-feature", "VANITY"], "did you mean VANITY_URL?"),
         (["guild", guild_id, "--add-feature", "GUILD_ONBOARDING"], "the guild's own settings"),
         (["guild", guild_id, "--add-feature", "COMMUNITY"], "rules_channel_id: "),

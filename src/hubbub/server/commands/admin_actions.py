@@ -289,8 +289,8 @@ def _require_bot_application(call: Call, text: str) -> applications.ApplicationR
 
 
 def parse_id(text: str) -> int:
-    """Parse an ID of the command line, or raise AdminError."""
-    if not (text.isascii() and text.isdigit() and len(text) < 20):
+    """Parse an ID of the command line; raise AdminError if it is not a number that fits into a signed 64-bit column."""
+    if not (text.isascii() and text.isdigit() and len(text) < 20) or int(text) >= 1 << 63:
         raise AdminError(f"{text} is not an ID")
     return int(text)
 
@@ -304,6 +304,8 @@ def parse_future_time(call: Call, text: str) -> int:
     except ValueError:
         raise AdminError(f"{text} is not a time such as 2026-12-01T00:00:00Z") from None
     time_ms = codec.milliseconds(parsed_time if parsed_time.tzinfo is not None else parsed_time.replace(tzinfo=UTC))
-    if not call.now_ms < time_ms <= LATEST_MS:
+    if time_ms <= call.now_ms:
         raise AdminError(f"{text} is not in the future")
+    if time_ms > LATEST_MS:
+        raise AdminError(f"{text} is too far in the future")
     return time_ms

@@ -48,7 +48,11 @@ def delete_file(call: Call, arguments: argparse.Namespace) -> list[str]:
 @action("set-quota")
 def set_quota(call: Call, arguments: argparse.Namespace) -> list[str]:
     """Set the storage quota of an account or guild, or restore the default quota."""
-    quota_bytes = None if arguments.bytes == "default" else parse_id(arguments.bytes)
+    quota_bytes = None
+    if arguments.bytes != "default":
+        if not (arguments.bytes.isascii() and arguments.bytes.isdigit() and len(arguments.bytes) < 20):
+            raise AdminError(f"{arguments.bytes} is not a number of bytes")
+        quota_bytes = int(arguments.bytes)
     if quota_bytes is not None and quota_bytes > QUOTA_BYTES_MAX:
         raise AdminError(f"the quota must be at most {QUOTA_BYTES_MAX} bytes")
     if arguments.user is not None:
