@@ -46,8 +46,8 @@ def set_lobby_voice_states(call: Call, body: wire.SetLobbyVoiceStates) -> None:
     for lobby_id in voice_states.calls.list_failed_server_ids(call.tx, call.user_id):
         jobs.cancel_jobs(call.tx, JOIN_JOB, _join_job_key(lobby_id, call.user_id))
     requested_states = {int(requested_state.lobby_id): requested_state for requested_state in body}
-    own_calls = voice_states.calls.list_participations(call, VoiceCallKind.LOBBY, call.user_id, session_id)
-    actions.leave(call, [row for row in own_calls if row.voice_call_id not in requested_states])
+    own_participations = voice_states.calls.list_participations(call, VoiceCallKind.LOBBY, call.user_id, session_id)
+    actions.leave(call, [row for row in own_participations if row.voice_call_id not in requested_states])
     participants_by_lobby = voice_states.calls.find_participants(call.tx, list(requested_states))
     for lobby_id, requested_state in requested_states.items():
         request = LobbyCallRequest(
@@ -68,7 +68,7 @@ def set_lobby_voice_states(call: Call, body: wire.SetLobbyVoiceStates) -> None:
         elif delay_ms := voice_states.calls.compute_join_delay_ms(call, lobby_id, call.user_id):
             call.tx.enqueue(JOIN_JOB, request, due_ms=call.now_ms + delay_ms, key=_join_job_key(lobby_id, call.user_id))
         else:
-            actions.join_or_update(call, lobby, _call_state(call, request))
+            actions.join_or_update(call, lobby, _new_participant(call, request))
 
 
 def _find_own_lobbies(call: Call) -> dict[int, LobbyRow] | None:
@@ -87,10 +87,12 @@ def _find_own_lobbies(call: Call) -> dict[int, LobbyRow] | None:
 
 def _reject_join(call: Call, request: LobbyCallRequest) -> None:
     """Report to the requesting session alone that it did not join, so that the client need not wait."""
-    call.replies.append((wire.LOBBY_VOICE_STATE_UPDATE, lobbies.voice_state(_call_state(call, request), has_left=True)))
+    call.replies.append(
+        (wire.LOBBY_VOICE_STATE_UPDATE, lobbies.voice_state(_new_participant(call, request), has_left=True))
+    )
 
 
-def _call_state(call: Call, request: LobbyCallRequest) -> voice_states.calls.VoiceCallParticipantRow:
+def _new_participant(call: Call, request: LobbyCallRequest) -> voice_states.calls.VoiceCallParticipantRow:
     return voice_states.calls.new_participant(
         request.lobby_id,
         request.user_id,
@@ -110,7 +112,7 @@ def join_delayed(call: Call, job: jobs.Job) -> None:
     lobby = next((row for row in own_lobbies if row.id == request.lobby_id), None)
     participants = voice_states.calls.find_participants(call.tx, [request.lobby_id]).get(request.lobby_id, ())
     if lobby is not None and rules.can_join(request.user_id, participants):
-        actions.join_or_update(call, lobby, _call_state(call, request))
+        actions.join_or_update(call, lobby, _new_participant(call, request))
 
 
 @handles_command(wire.PING_LOBBY_VOICE_SERVER, writes=True)

@@ -24,7 +24,7 @@ from hubbub.server.places.voice_states.signals import ParticipantDisplaced
 from hubbub.server.talk import direct_messages, messages
 from hubbub.server.talk.direct_messages import RecipientAdded, RecipientRemoving
 from hubbub.server.talk.private_calls import store, views
-from hubbub.server.talk.private_calls.store import CallRow
+from hubbub.server.talk.private_calls.store import PrivateCallRow
 
 RING_TIMEOUT_JOB: Final = "private_calls.ring_timeout"
 """Kind of the job that ends unanswered rings."""
@@ -60,12 +60,12 @@ def _start_call(call: Call, channel: ChannelRef, user_id: int) -> None:
     message = messages.system_messages.create_system_message(
         call, channel, MessageType.CALL, user_id, call_info=MessageCall(participants=[UserId(user_id)])
     )
-    row = CallRow(int(channel.id), int(message.id))
+    row = PrivateCallRow(int(channel.id), int(message.id))
     store.insert(call.tx, row)
     _publish_to_recipients(call, channel.id, wire.CALL_CREATE, views.build_private_call(call.tx, row))
 
 
-def _add_to_call_message(call: Call, channel: ChannelRef, private_call: CallRow, user_id: int) -> None:
+def _add_to_call_message(call: Call, channel: ChannelRef, private_call: PrivateCallRow, user_id: int) -> None:
     """Add a user to the participants listed in the call's message."""
     message = messages.history.find(call.tx, private_call.channel_id, private_call.message_id)
     call_info = None if message is None else messages.views.extra(message).call
@@ -104,7 +104,7 @@ def leave(call: Call, rows: Sequence[VoiceCallParticipantRow], *, has_ended: boo
         voice_states.calls.notify_voice_server(call, row, has_voice_call_ended=has_ended)
 
 
-def _end_call(call: Call, private_call: CallRow) -> None:
+def _end_call(call: Call, private_call: PrivateCallRow) -> None:
     store.delete(call.tx, private_call.channel_id)
     jobs.cancel_jobs(call.tx, RING_TIMEOUT_JOB, _ring_job_key(private_call.channel_id))
     _publish_to_recipients(
@@ -127,7 +127,7 @@ def reset(call: Call) -> None:
 # Ringing
 
 
-def ring(call: Call, private_call: CallRow, user_ids: Sequence[int]) -> None:
+def ring(call: Call, private_call: PrivateCallRow, user_ids: Sequence[int]) -> None:
     """Ring users of the call `private_call` for `RING_TIMEOUT_SECONDS`; a ring that is already active is extended."""
     ring_ends_by_user = store.find_ring_ends(call.tx, private_call.channel_id)
     store.ring(call.tx, private_call.channel_id, user_ids, call.now_ms + wire.RING_TIMEOUT_SECONDS * 1000)
@@ -138,14 +138,14 @@ def ring(call: Call, private_call: CallRow, user_ids: Sequence[int]) -> None:
         _publish_ringing(call, private_call)
 
 
-def stop_ringing(call: Call, private_call: CallRow, user_ids: Sequence[int]) -> None:
+def stop_ringing(call: Call, private_call: PrivateCallRow, user_ids: Sequence[int]) -> None:
     """Stop ringing the users `user_ids` of the call `private_call`, and publish the call if a ring was active for one of them."""
     if store.stop_ringing(call.tx, private_call.channel_id, user_ids):
         _schedule_ring_timeout(call, private_call)
         _publish_ringing(call, private_call)
 
 
-def _schedule_ring_timeout(call: Call, private_call: CallRow) -> None:
+def _schedule_ring_timeout(call: Call, private_call: PrivateCallRow) -> None:
     jobs.cancel_jobs(call.tx, RING_TIMEOUT_JOB, _ring_job_key(private_call.channel_id))
     ring_ends_ms = store.find_ring_ends(call.tx, private_call.channel_id).values()
     if ring_ends_ms:
@@ -167,7 +167,7 @@ def _ring_job_key(channel_id: int) -> str:
     return f"{RING_TIMEOUT_JOB}:{int(channel_id)}"
 
 
-def _publish_ringing(call: Call, private_call: CallRow) -> None:
+def _publish_ringing(call: Call, private_call: PrivateCallRow) -> None:
     _publish_to_recipients(
         call, private_call.channel_id, wire.CALL_UPDATE, views.build_ringing_call(call.tx, private_call)
     )

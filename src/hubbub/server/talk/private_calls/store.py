@@ -21,7 +21,7 @@ READS: Final = {
 """Tables of other slices that this slice reads, with the reason."""
 
 
-class CallRow(NamedTuple):
+class PrivateCallRow(NamedTuple):
     """The ongoing voice call of a private channel."""
 
     channel_id: int
@@ -29,26 +29,26 @@ class CallRow(NamedTuple):
     """ID of the system message about the call in its channel."""
 
 
-def find(tx: Tx, channel_id: int) -> CallRow | None:
-    return tx.find(CallRow, "SELECT channel_id, message_id FROM private_calls WHERE channel_id = ?", channel_id)
+def find(tx: Tx, channel_id: int) -> PrivateCallRow | None:
+    return tx.find(PrivateCallRow, "SELECT channel_id, message_id FROM private_calls WHERE channel_id = ?", channel_id)
 
 
-def list_user_calls(tx: Tx, user_id: int) -> list[CallRow]:
+def list_user_calls(tx: Tx, user_id: int) -> list[PrivateCallRow]:
     """Return the calls in a user's private channels."""
     return tx.fetch(
-        CallRow,
+        PrivateCallRow,
         "SELECT c.channel_id, c.message_id FROM private_calls c JOIN recipients r ON r.channel_id = c.channel_id "
         "WHERE r.user_id = ? ORDER BY c.channel_id",
         user_id,
     )
 
 
-def list_all(tx: Tx) -> list[CallRow]:
+def list_all(tx: Tx) -> list[PrivateCallRow]:
     """Return all ongoing calls, by ascending channel ID."""
-    return tx.fetch(CallRow, "SELECT channel_id, message_id FROM private_calls ORDER BY channel_id")
+    return tx.fetch(PrivateCallRow, "SELECT channel_id, message_id FROM private_calls ORDER BY channel_id")
 
 
-def insert(tx: Tx, row: CallRow) -> None:
+def insert(tx: Tx, row: PrivateCallRow) -> None:
     tx.run("INSERT INTO private_calls (channel_id, message_id) VALUES (?, ?)", *row)
 
 

@@ -11,7 +11,7 @@ from hubbub.server.core.store import Tx
 from hubbub.server.places import voice_regions, voice_states
 from hubbub.server.places.voice_states.connections.calls import VoiceCallParticipantRow
 from hubbub.server.talk.private_calls import store
-from hubbub.server.talk.private_calls.store import CallRow
+from hubbub.server.talk.private_calls.store import PrivateCallRow
 
 
 def build_voice_state(row: VoiceCallParticipantRow, *, has_left: bool = False) -> VoiceState:
@@ -31,7 +31,7 @@ def build_voice_state(row: VoiceCallParticipantRow, *, has_left: bool = False) -
     )
 
 
-def build_ringing_call(tx: Tx, row: CallRow) -> wire.RingingCall:
+def build_ringing_call(tx: Tx, row: PrivateCallRow) -> wire.RingingCall:
     """Return the payload about a call's ringing recipients."""
     return wire.RingingCall(
         channel_id=ChannelId(row.channel_id),
@@ -41,7 +41,7 @@ def build_ringing_call(tx: Tx, row: CallRow) -> wire.RingingCall:
     )
 
 
-def build_private_call(tx: Tx, row: CallRow) -> wire.PrivateCall:
+def build_private_call(tx: Tx, row: PrivateCallRow) -> wire.PrivateCall:
     """Return a call with its participants."""
     ringing_call = build_ringing_call(tx, row)
     participants = voice_states.calls.find_participants(tx, [row.channel_id]).get(row.channel_id, [])

@@ -95,11 +95,13 @@ class Calls:
         key = (int(ticket.server_id), int(ticket.user_id))
         if (previous_session := self._sessions.get(key)) is not None:
             self.end(previous_session, VoiceCloseCode.DISCONNECTED, "Connected elsewhere")
-        call = self._calls_by_channel.get(ticket.channel_id)
-        if call is None:
-            call = self._calls_by_channel[ticket.channel_id] = VoiceCall(ticket.channel_id, self._sender, self.end)
-        session = VoiceSession(ticket, connection, self.forwarder.add_peer(), call, dave_version)
-        call.session_count += 1
+        voice_call = self._calls_by_channel.get(ticket.channel_id)
+        if voice_call is None:
+            voice_call = self._calls_by_channel[ticket.channel_id] = VoiceCall(
+                ticket.channel_id, self._sender, self.end
+            )
+        session = VoiceSession(ticket, connection, self.forwarder.add_peer(), voice_call, dave_version)
+        voice_call.session_count += 1
         session.peer.supports_dave = dave_version > 0
         self._sessions[key] = self._sessions_by_token_hash[ticket.token_hash] = session
         session.attach(connection)
@@ -170,12 +172,12 @@ class Calls:
             del self._sessions[session.key]
         if self._sessions_by_token_hash.get(session.ticket.token_hash) is session:
             del self._sessions_by_token_hash[session.ticket.token_hash]
-        call = session.call
-        call.session_count -= 1
-        call.remove_member(session)
-        if not call.session_count:
-            self._calls_by_channel.pop(call.channel_id, None)
-            call.close()
+        voice_call = session.call
+        voice_call.session_count -= 1
+        voice_call.remove_member(session)
+        if not voice_call.session_count:
+            self._calls_by_channel.pop(voice_call.channel_id, None)
+            voice_call.close()
         self.forwarder.remove_peer(session.peer)
         if session.connection is not None and code is not None:
             session.connection.close(code, reason, delay_seconds=close_delay_seconds)
