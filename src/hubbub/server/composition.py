@@ -257,7 +257,7 @@ PORTS: tuple[Binding, ...] = (
     oauth2.ports.find_installed_guild.bind(installations.find_installed_guild),
     oauth2.ports.check_webhook_channel.bind(installations.check_webhook_channel),
     oauth2.ports.create_webhook.bind(installations.create_webhook),
-    guild_administration.ports.count_contents.bind(messages.files.count_guild_contents),
+    guild_administration.ports.compute_usage.bind(messages.files.compute_guild_usage),
     imports.ports.transfer_membership.bind(members.membership.transfer_membership),
     imports.ports.list_authored_messages.bind(messages.changes.list_authored),
     imports.ports.reassign_messages.bind(

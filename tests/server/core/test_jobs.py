@@ -32,7 +32,7 @@ class JobHarness:
         self.outcomes: list[tuple[str, str]] = []
         db.on_wake = self.wake
 
-    def count_job(self, kind: str, outcome: str, *, seconds: float, delay_seconds: float | None) -> None:
+    def record_job(self, kind: str, outcome: str, *, seconds: float, delay_seconds: float | None) -> None:
         """Record the outcome of a job; workers call this instead of the metrics."""
         self.outcomes.append((kind, outcome))
 

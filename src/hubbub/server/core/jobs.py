@@ -114,7 +114,7 @@ class DropJob(Exception):
 class JobMetrics(Protocol):
     """Counts the outcomes of jobs."""
 
-    def count_job(self, kind: str, outcome: str, *, seconds: float, delay_seconds: float | None) -> None:
+    def record_job(self, kind: str, outcome: str, *, seconds: float, delay_seconds: float | None) -> None:
         """Count an attempt by its outcome: `done`, `retried`, `failed` or `dropped`.
 
         `seconds` is its duration. `delay_seconds` is the time from the due time to the start, None if it is unknown."""
@@ -465,7 +465,7 @@ class Worker:
             outcome = "done"
         if self._metrics is not None:
             seconds = loop.time() - started_at
-            self._metrics.count_job(job.kind, outcome, seconds=seconds, delay_seconds=delay_seconds)
+            self._metrics.record_job(job.kind, outcome, seconds=seconds, delay_seconds=delay_seconds)
         return outcome
 
     def _delete_finished(self, tx: Tx, job: Job) -> bool:

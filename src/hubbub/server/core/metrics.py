@@ -133,7 +133,7 @@ class Metrics:
         self.deliveries(event).inc(connection_count)
         self.delivered_bytes.inc(connection_count * event_bytes)
 
-    def count_job(self, kind: str, outcome: str, *, seconds: float, delay_seconds: float | None) -> None:
+    def record_job(self, kind: str, outcome: str, *, seconds: float, delay_seconds: float | None) -> None:
         """Count an attempt at a job with the outcome `done`, `retried`, `failed` or `dropped`.
 
         `seconds` is its duration. `delay_seconds` is the time from the due time to the start, None if it is unknown."""
@@ -142,7 +142,7 @@ class Metrics:
         if delay_seconds is not None:
             self.job_delay.observe(delay_seconds)
 
-    def count_outbound(self, result: str, seconds: float) -> None:
+    def record_outbound(self, result: str, seconds: float) -> None:
         """Count an outbound request by the class of its status, such as 2xx, or by the reason of its failure."""
         self.outbound_requests(result).inc()
         self.outbound_seconds.observe(seconds)

@@ -273,7 +273,7 @@ class OutboundClient:
             raise
         finally:
             if self.metrics is not None:
-                self.metrics.count_outbound(outcome, loop.time() - started_at)
+                self.metrics.record_outbound(outcome, loop.time() - started_at)
             if span is not None:
                 span.end(attributes, error="" if outcome in _SUCCESS_CLASSES else outcome)
 

@@ -26,6 +26,7 @@ class VoiceChanged(msgspec.Struct, kw_only=True):
     """Internal event: a user's voice state or ticket was changed or removed."""
 
     server_id: Snowflake
+    """The ID of the guild, lobby or private channel."""
     user_id: UserId
     has_ended: bool = False
     """Whether the voice call ended for all participants, for example because its channel was deleted."""

@@ -14,5 +14,5 @@ class GuildUsage(NamedTuple):
 
 
 @port
-def count_contents(call: Call, guild_id: int) -> GuildUsage:
+def compute_usage(call: Call, guild_id: int) -> GuildUsage:
     """Return the number of messages in a guild and the size of its uploaded files in bytes."""

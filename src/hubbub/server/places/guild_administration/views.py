@@ -27,7 +27,7 @@ def guild_details(call: Call, row: GuildRow) -> wire.AdministeredGuildDetails:
     """Build the wire model of a guild with the amount of its data."""
     guild_view = guild(call, row)
     fields = {name: getattr(guild_view, name) for name in guild_view.__struct_fields__}
-    usage = ports.count_contents(call, row.id)
+    usage = ports.compute_usage(call, row.id)
     return wire.AdministeredGuildDetails(
         **fields,
         description=row.description,

@@ -30,7 +30,7 @@ __all__ = [
     "FileRow",
     "OwnerUsage",
     "Usage",
-    "count_guild_contents",
+    "compute_guild_usage",
     "owner_quota",
     "find",
     "find_quota",
@@ -73,7 +73,7 @@ def _build_rows(row: MessageRow, guild_id: int | None) -> list[FileRow]:
     ]
 
 
-def count_guild_contents(call: Call, guild_id: int) -> GuildUsage:
+def compute_guild_usage(call: Call, guild_id: int) -> GuildUsage:
     """Return the number of messages in a guild and the size of its uploaded files in bytes."""
     return GuildUsage(
         message_count=message_store.count_in_guild(call.tx, guild_id),
