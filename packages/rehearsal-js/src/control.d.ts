@@ -1365,6 +1365,7 @@ export type RateLimitBudget = {
 
 /** Requests of one caller over the limit of one bucket. */
 export type RateLimitHit = {
+  /** The name of the limit, such as the route of the requests. */
   name: string;
   bucket: string;
   caller: string;
@@ -1372,8 +1373,11 @@ export type RateLimitHit = {
   major: Array<string>;
   /** `user`, `global`, `approval`, `gateway` or `invalid`. */
   scope: string;
+  /** The number of requests over the limit. */
   times: number;
+  /** Time of the first of these requests in Unix milliseconds. */
   first_ms: number;
+  /** Time of the last of these requests in Unix milliseconds. */
   last_ms: number;
   /** Whether the requests were rejected; false in report mode. */
   refused: boolean;
@@ -1383,6 +1387,7 @@ export type RateLimitHit = {
 export type RateLimitReport = {
   /** Enforcement of rate limits: `off`, `real` or `report`. */
   mode: string;
+  /** The requests over a limit, one entry per caller and bucket; in report mode they were not rejected. */
   refusals: Array<RateLimitHit>;
 };
 
