@@ -1,6 +1,6 @@
 """Docstrings of the protocol, split into spans that a template can render.
 
-Docstrings of fields and constants are not available at run time, so they are read once from the source.
+Docstrings of fields and enum members are not available at run time, so they are read once from the source.
 """
 
 import ast

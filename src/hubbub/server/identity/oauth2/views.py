@@ -23,7 +23,7 @@ from hubbub.server.core.store import Tx
 from hubbub.server.identity import applications, users
 from hubbub.server.identity.applications import ApplicationRow
 from hubbub.server.identity.oauth2 import store
-from hubbub.server.identity.oauth2.installations.store import list_by_installer, list_installations
+from hubbub.server.identity.oauth2.installations.store import list_by_installer, list_by_target
 from hubbub.server.identity.oauth2.store import AuthorizationRow
 from hubbub.server.identity.users import UserRow
 
@@ -109,7 +109,7 @@ def export_data(call: Call, user_id: int) -> dict[str, Any]:
         }
         for row in rows
     ]
-    installation_rows = list_installations(call.tx, user_id)
+    installation_rows = list_by_target(call.tx, user_id)
     installation_rows += list_by_installer(call.tx, user_id, EXPORTED_INSTALLATIONS_MAX)
     return {
         "authorizations": authorization_records,

@@ -137,5 +137,5 @@ def view_invites(call: Call, rows: list[RegistrationInviteRow]) -> list[wire.Reg
 
 def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
     """Return the usable registration invites of a user for the data export."""
-    rows = store.list_by_creator(call.tx, user_id, call.now_ms)
+    rows = store.list_usable_by_creator(call.tx, user_id, call.now_ms)
     return {"registration_invites": view_invites(call, rows)}

@@ -28,7 +28,7 @@ def _has_member_invites(call: Call) -> bool:
 @handles(wire.LIST_MY_REGISTRATION_INVITES)
 def list_my_registration_invites(call: Call) -> list[wire.RegistrationInvite]:
     """List the registration invites of the current user that can be used."""
-    return actions.view_invites(call, store.list_by_creator(call.tx, call.user_id, call.now_ms))
+    return actions.view_invites(call, store.list_usable_by_creator(call.tx, call.user_id, call.now_ms))
 
 
 @handles(wire.CREATE_MY_REGISTRATION_INVITE)
@@ -39,7 +39,10 @@ def create_my_registration_invite(call: Call, body: wire.CreateMyRegistrationInv
     """
     if not _has_member_invites(call):
         raise errors.FORBIDDEN(message="Only operators of this server can create invites.")
-    if len(store.list_by_creator(call.tx, call.user_id, call.now_ms)) >= call.config.registration.member_invites_max:
+    if (
+        len(store.list_usable_by_creator(call.tx, call.user_id, call.now_ms))
+        >= call.config.registration.member_invites_max
+    ):
         raise errors.invalid("note", "REGISTRATION_INVITES_MAX", "You have too many unused invites. Delete one first.")
     return actions.create_invite(
         call,

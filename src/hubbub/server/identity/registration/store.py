@@ -73,7 +73,7 @@ def list_usable(tx: Tx, now_ms: int, limit: int) -> list[RegistrationInviteRow]:
     )
 
 
-def list_by_creator(tx: Tx, user_id: int, now_ms: int) -> list[RegistrationInviteRow]:
+def list_usable_by_creator(tx: Tx, user_id: int, now_ms: int) -> list[RegistrationInviteRow]:
     """Return the invites of a user that can be used, newest first."""
     return tx.fetch(
         RegistrationInviteRow,

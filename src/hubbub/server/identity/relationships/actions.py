@@ -146,10 +146,10 @@ def on_user_changed(call: Call, signal: users.signals.UserChanged) -> None:
 def on_accounts_merged(call: Call, signal: identities.AccountsMerged) -> None:
     """Move the relationships of a merged provisional account to the full account, blocks included (spec/sdk.md#8.5)."""
     source_id, target_id = int(signal.source_id), int(signal.user_id)
-    moved_rows = store.list_all(call.tx, source_id)
+    moved_rows = store.list_from_both_sides(call.tx, source_id)
     if not moved_rows:
         return
-    rows = {*moved_rows, *store.list_all(call.tx, target_id)}
+    rows = {*moved_rows, *store.list_from_both_sides(call.tx, target_id)}
     relationships = RelationshipSet(
         call, rows, {source_id, target_id} | {row.other_id for row in rows} | {row.user_id for row in rows}
     )
@@ -180,7 +180,7 @@ def on_account_unmerged(call: Call, signal: identities.AccountUnmerged) -> None:
     Game friends, platform friends who use the application, and blocks are copied. An account that a ban restricts to
     the game gets no platform friends."""
     full_id, provisional_id, unmerged_family_id = int(signal.user_id), int(signal.provisional_id), int(signal.family_id)
-    rows = store.list_all(call.tx, full_id)
+    rows = store.list_from_both_sides(call.tx, full_id)
     relationships = RelationshipSet(
         call, rows, {provisional_id, full_id} | {row.other_id for row in rows} | {row.user_id for row in rows}
     )
@@ -212,7 +212,7 @@ def on_profile_changed(call: Call, signal: identities.ProfileChanged) -> None:
 
 def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
     """Delete all relationships of a deleted user and publish their removal."""
-    rows = store.list_all(call.tx, signal.user_id)
+    rows = store.list_from_both_sides(call.tx, signal.user_id)
     store.remove_user(call.tx, signal.user_id)
     directory = PlayerDirectory(call.tx, [signal.user_id])
     for row in rows:

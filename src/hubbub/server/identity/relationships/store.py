@@ -91,7 +91,7 @@ def list_in_games(tx: Tx, user_id: int) -> list[RelationshipRow]:
     )
 
 
-def list_all(tx: Tx, user_id: int) -> list[RelationshipRow]:
+def list_from_both_sides(tx: Tx, user_id: int) -> list[RelationshipRow]:
     """Return all relationships of a user, from both sides."""
     return tx.fetch(
         RelationshipRow,

@@ -21,7 +21,7 @@ def list_guild_integrations(call: Call, guild_id: GuildId) -> list[wire.Integrat
     Applications with a bot in the guild come first, then applications that have only commands there."""
     bot_application_ids = members.shared_guilds.list_application_ids(call.tx, guild_id, wire.INTEGRATIONS_MAX)
     scopes_by_id = {
-        row.application_id: row.scopes.split() for row in oauth2.installations.list_installations(call.tx, guild_id)
+        row.application_id: row.scopes.split() for row in oauth2.installations.list_by_target(call.tx, guild_id)
     }
     rows_by_id = applications.find_many(call.tx, [*bot_application_ids, *scopes_by_id])
     bots_by_id = users.find_many(

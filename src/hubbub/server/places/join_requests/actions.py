@@ -89,7 +89,7 @@ def on_member_removed(call: Call, signal: MemberRemoved) -> None:
 
 def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
     """Delete the form and the join requests of a deleted guild."""
-    store.delete_guild_requests(call.tx, signal.guild_id)
+    store.delete_guild_form_and_requests(call.tx, signal.guild_id)
 
 
 def _reviewers_audience(row: JoinRequestRow) -> GuildAudience:

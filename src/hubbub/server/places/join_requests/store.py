@@ -130,7 +130,7 @@ def delete(tx: Tx, request_id: int) -> None:
     tx.run("DELETE FROM join_requests WHERE id = ?", request_id)
 
 
-def delete_guild_requests(tx: Tx, guild_id: int) -> None:
+def delete_guild_form_and_requests(tx: Tx, guild_id: int) -> None:
     """Delete a guild's form and all its join requests."""
     tx.run("DELETE FROM member_verification_forms WHERE guild_id = ?", guild_id)
     tx.run("DELETE FROM join_requests WHERE guild_id = ?", guild_id)

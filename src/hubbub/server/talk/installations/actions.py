@@ -114,7 +114,7 @@ def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
     """Uninstall an application, before it is deleted, from the guilds in which it has no bot.
 
     Its other installations were already deleted by `on_member_removed`, when its bot was removed from the guilds."""
-    for installation in oauth2.installations.list_guild_installations(call.tx, signal.row.id):
+    for installation in oauth2.installations.list_application_guild_installations(call.tx, signal.row.id):
         oauth2.installations.delete_installation(
             call.tx, signal.row.id, ApplicationIntegrationType.GUILD_INSTALL, installation.target_id
         )

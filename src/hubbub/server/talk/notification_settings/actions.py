@@ -53,7 +53,7 @@ def _store_settings(
     stored_rows = {row.channel_id: row for row in store.list_channel_rows(call.tx, call.user_id, before.guild_id)}
     changed_rows: dict[int, ChannelSettingsRow] = {}
     if overrides is not UNSET and overrides:
-        accessible_ids = _filter_channels(call, before.guild_id, [*overrides])
+        accessible_ids = _filter_visible_channel_ids(call, before.guild_id, [*overrides])
         for channel_id, override in overrides.items():
             path = ("channel_overrides", str(int(channel_id)))
             if channel_id not in accessible_ids:
@@ -76,7 +76,7 @@ def _store_settings(
     return view
 
 
-def _filter_channels(call: Call, guild_id: int, channel_ids: list[ChannelId]) -> set[int]:
+def _filter_visible_channel_ids(call: Call, guild_id: int, channel_ids: list[ChannelId]) -> set[int]:
     """Return the IDs of the channels of a guild that the caller can see, or of their private channels if `guild_id` is 0."""
     rows = channels.find_many(call.tx, channel_ids)
     if guild_id == 0:

@@ -9,6 +9,7 @@ from hubbub.protocol.resources.accounts import Harvest
 from hubbub.protocol.resources.harvests import HarvestedMessage, ListHarvestedMessages
 from hubbub.server.core import jobs as job_queue
 from hubbub.server.core.call import Actor, Call
+from hubbub.server.core.clock import DAY_MS
 from hubbub.server.identity import accounts, users
 from hubbub.server.identity.administration import ports, rules, store
 from hubbub.server.identity.administration.audit_entries import audit
@@ -32,7 +33,6 @@ __all__ = [
 
 DELETE_USER_JOB: Final = "administration.delete_user"
 """Kind of the job that deletes an account at the end of its grace period."""
-DAY_MS: Final = 24 * 3_600_000
 
 
 # Search

@@ -5,9 +5,9 @@ from hubbub.server.identity.oauth2.installations.store import (
     delete_installation,
     delete_installations,
     find_installation,
+    list_application_guild_installations,
     list_by_installer,
-    list_guild_installations,
-    list_installations,
+    list_by_target,
     upsert_installation,
 )
 from hubbub.server.identity.oauth2.ports import InstallationRequest
@@ -19,7 +19,7 @@ __all__ = [
     "delete_installations",
     "find_installation",
     "list_by_installer",
-    "list_guild_installations",
-    "list_installations",
+    "list_application_guild_installations",
+    "list_by_target",
     "upsert_installation",
 ]

@@ -60,7 +60,7 @@ def find_installation(tx: Tx, application_id: int, integration_type: int, target
     )
 
 
-def list_installations(tx: Tx, target_id: int) -> list[InstallationRow]:
+def list_by_target(tx: Tx, target_id: int) -> list[InstallationRow]:
     """Return the installations in a guild or for a user, oldest first."""
     return tx.fetch(
         InstallationRow,
@@ -93,7 +93,7 @@ def delete_installation(tx: Tx, application_id: int, integration_type: int, targ
     )
 
 
-def list_guild_installations(tx: Tx, application_id: int) -> list[InstallationRow]:
+def list_application_guild_installations(tx: Tx, application_id: int) -> list[InstallationRow]:
     """Return an application's installations in guilds, by ascending guild ID."""
     return tx.fetch(
         InstallationRow,

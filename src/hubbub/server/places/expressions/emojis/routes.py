@@ -38,7 +38,7 @@ def create_guild_emoji(call: Call, guild_id: GuildId, body: wire.CreateGuildEmoj
     The caller needs CREATE_GUILD_EXPRESSIONS. Before 23 February 2026, MANAGE_GUILD_EXPRESSIONS is sufficient, too.
     """
     standing = rules.require_can_create(call, guild_id)
-    role_ids = emoji_rules.resolve_role_ids(call.tx, guild_id, body.roles)
+    roles_json = emoji_rules.resolve_roles_json(call.tx, guild_id, body.roles)
     is_animated = body.image.is_animated
     no_slot_error = errors.MAX_ANIMATED_EMOJIS if is_animated else errors.MAX_EMOJIS
     rules.require_free_slot(call.tx, EMOJIS, guild_id, no_slot_error, animated=int(is_animated))
@@ -50,7 +50,7 @@ def create_guild_emoji(call: Call, guild_id: GuildId, body: wire.CreateGuildEmoj
         name=body.name,
         image=body.image.hash,
         animated=int(is_animated),
-        roles=role_ids,
+        roles=roles_json,
     )
     actions.create(call, EMOJIS, guild_id, row)
     return views.for_member(call, EMOJIS, standing, row)
@@ -67,7 +67,7 @@ def update_guild_emoji(call: Call, guild_id: GuildId, emoji_id: EmojiId, body: w
     if body.name is not UNSET:
         after = after._replace(name=body.name)
     if body.roles is not UNSET:
-        after = after._replace(roles=emoji_rules.resolve_role_ids(call.tx, guild_id, body.roles))
+        after = after._replace(roles=emoji_rules.resolve_roles_json(call.tx, guild_id, body.roles))
     actions.update(call, EMOJIS, guild_id, before, after)
     return views.for_member(call, EMOJIS, access.get_guild_standing(call, guild_id), after)
 
@@ -89,7 +89,7 @@ def delete_guild_emoji(call: Call, guild_id: GuildId, emoji_id: EmojiId) -> None
 @handles(wire.LIST_APPLICATION_EMOJIS)
 def list_application_emojis(call: Call, application_id: ApplicationId) -> wire.ApplicationEmojis:
     """List application emojis."""
-    emoji_rules.require_application(call, application_id, TeamRole.READ_ONLY)
+    emoji_rules.require_application_manager(call, application_id, TeamRole.READ_ONLY)
     rows = EMOJIS.table.list_by(call.tx, application_id=application_id)
     return wire.ApplicationEmojis(items=views.with_creators(call.tx, EMOJIS, rows))
 
@@ -108,7 +108,7 @@ def create_application_emoji(
     """Create an application emoji.
 
     The application can use the emoji everywhere."""
-    emoji_rules.require_application(call, application_id)
+    emoji_rules.require_application_manager(call, application_id)
     if EMOJIS.table.count_by(call.tx, application_id=application_id) >= wire.APPLICATION_EMOJIS_MAX:
         raise errors.MAX_EMOJIS()
     row = EmojiRow(

@@ -46,7 +46,7 @@ def require_usable_emoji(call: Call, channel_access: ChannelAccess, emoji_id: in
     return row
 
 
-def resolve_role_ids(tx: Tx, guild_id: GuildId, requested_ids: list[RoleId | None] | None | UnsetType) -> str:
+def resolve_roles_json(tx: Tx, guild_id: GuildId, requested_ids: list[RoleId | None] | None | UnsetType) -> str:
     """Return the role IDs of a request body (`requested_ids`) as a JSON list, without duplicates.
 
     Raise UNKNOWN_ROLE for an ID that is not a role of the guild. The ID of @everyone is left out; an empty list means that
@@ -57,7 +57,7 @@ def resolve_role_ids(tx: Tx, guild_id: GuildId, requested_ids: list[RoleId | Non
     return codec.encode(role_ids).decode()
 
 
-def require_application(call: Call, application_id: int, role: TeamRole = TeamRole.DEVELOPER) -> None:
+def require_application_manager(call: Call, application_id: int, role: TeamRole = TeamRole.DEVELOPER) -> None:
     """Require a caller who manages the application, with `role` in its team unless the caller is its owner.
 
     Before application emojis were introduced, raise 404."""
@@ -68,7 +68,7 @@ def require_application(call: Call, application_id: int, role: TeamRole = TeamRo
 
 def require_application_emoji(call: Call, application_id: ApplicationId, emoji_id: EmojiId) -> EmojiRow:
     """Return an emoji of an application that the caller manages, or raise an error."""
-    require_application(call, application_id)
+    require_application_manager(call, application_id)
     row = EMOJIS.table.find(call.tx, emoji_id)
     if row is None or row.application_id != application_id:
         raise errors.UNKNOWN_EMOJI()

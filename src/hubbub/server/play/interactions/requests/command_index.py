@@ -63,13 +63,13 @@ def _installation_types(call: Call, channel_access: ChannelAccess) -> dict[int, 
     if guild_id is not None:
         for application_id in members.shared_guilds.list_application_ids(call.tx, guild_id, LISTED_GUILD_BOTS_MAX):
             types_by_application.setdefault(application_id, set()).add(ApplicationIntegrationType.GUILD_INSTALL)
-        for row in oauth2.installations.list_installations(call.tx, guild_id):
+        for row in oauth2.installations.list_by_target(call.tx, guild_id):
             types_by_application.setdefault(row.application_id, set()).add(row.integration_type)
     else:
         for user_id in invocation_rules.recipient_ids(call, channel_access.channel):
             bot_application = applications.find_by_bot(call.tx, user_id)
             if bot_application is not None:
                 types_by_application.setdefault(bot_application.id, set())
-    for row in oauth2.installations.list_installations(call.tx, call.user_id):
+    for row in oauth2.installations.list_by_target(call.tx, call.user_id):
         types_by_application.setdefault(row.application_id, set()).add(row.integration_type)
     return types_by_application

@@ -8,16 +8,16 @@ import { growToContent } from "../ui/textarea.js";
 import { t, tNodes } from "../ui/translation.js";
 import { resolveMentionNames, showMentionNames } from "../content/mention_names.js";
 
-/** Show the form that replaces the content of a message in a node. */
+/** Replace the content of a message's node by the form that edits the message. */
 export function showEditForm(node, message, context, timeline) {
   const { text, mentions } = showMentionNames(message.content, { context, message });
   const errorLine = h("p", { class: "error", role: "alert", hidden: true });
   const stopEditing = () => timeline.toolbar.stopEditing(message.id);
   const save = async () => {
-    const text = resolveMentionNames(input.value, mentions).trim();
+    const editedText = resolveMentionNames(input.value, mentions).trim();
     input.disabled = true;
-    const module = text === message.content ? null : await loadModule(() => import("../content/emoji/text.js"));
-    const content = (await module?.replaceEmojiNames(text, context)) ?? text;
+    const module = editedText === message.content ? null : await loadModule(() => import("../content/emoji/text.js"));
+    const content = (await module?.replaceEmojiNames(editedText, context)) ?? editedText;
     if (content === message.content) {
       stopEditing();
       return;
