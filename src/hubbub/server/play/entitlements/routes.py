@@ -92,7 +92,7 @@ def get_current_user_application_entitlements(
     if call.actor.kind == "bearer" and call.actor.application_id != application_id:
         raise errors.NOT_AUTHORIZED_ON_APPLICATION()
     sku_ids = None if query.sku_ids is UNSET else query.sku_ids
-    rows = store.list_user_entitlements(
+    rows = store.list_usable_user_entitlements(
         call.tx, application_id, call.user_id, call.now_ms, sku_ids=sku_ids, excludes_consumed=query.exclude_consumed
     )
     return [views.entitlement(row, call.now_ms) for row in rows]

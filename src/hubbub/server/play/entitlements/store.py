@@ -125,7 +125,7 @@ def list_active(tx: Tx, application_id: int, user_id: int, guild_id: int | None,
     return sorted(tx.fetch(EntitlementRow, sql, *parameters))
 
 
-def list_user_entitlements(
+def list_usable_user_entitlements(
     tx: Tx, application_id: int, user_id: int, now_ms: int, *, sku_ids: Sequence[int] | None, excludes_consumed: bool
 ) -> list[EntitlementRow]:
     """List a user's own entitlements that have started, have not ended and are not deleted, by ascending ID.

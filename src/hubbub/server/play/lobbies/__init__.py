@@ -24,9 +24,9 @@ from hubbub.server.play.lobbies.signals import LobbyMembersLeaving
 from hubbub.server.play.lobbies.store import (
     LobbyRow,
     find,
-    list_lobbies_of_user,
     list_member_ids,
     list_user_lobbies,
+    list_user_lobbies_in_all_applications,
 )
 from hubbub.server.play.lobbies.views import voice_state
 from hubbub.server.play.lobbies.world_lobbies import ChannelLink, create_world_lobby
@@ -39,7 +39,9 @@ def _ready_fields(call: Call) -> dict[str, Any]:
     A user's own client receives the lobbies of all applications, without profiles (decisions/0161)."""
     actor = call.actor
     if actor.kind == "user":
-        rows_by_application = groupby(store.list_lobbies_of_user(call.tx, call.user_id), attrgetter("application_id"))
+        rows_by_application = groupby(
+            store.list_user_lobbies_in_all_applications(call.tx, call.user_id), attrgetter("application_id")
+        )
         groups = [views.gateway_lobbies(call.tx, list(rows)) for _, rows in rows_by_application]
         return {"lobbies": [lobby for group in groups for lobby in group]}
     if actor.kind != "bearer" or actor.application_id is None or Scope.LOBBIES_WRITE not in actor.scopes:
@@ -91,7 +93,7 @@ __all__ = [
     "export_data",
     "find",
     "create_world_lobby",
-    "list_lobbies_of_user",
+    "list_user_lobbies_in_all_applications",
     "list_user_lobbies",
     "list_member_ids",
     "member_audience",

@@ -168,7 +168,7 @@ def list_user_lobbies(tx: Tx, application_id: int, user_id: int) -> list[LobbyRo
     )
 
 
-def list_lobbies_of_user(tx: Tx, user_id: int) -> list[LobbyRow]:
+def list_user_lobbies_in_all_applications(tx: Tx, user_id: int) -> list[LobbyRow]:
     """Return the lobbies of all applications that a user is in, by ascending application ID and lobby ID."""
     columns = ", ".join(f"l.{name}" for name in LobbyRow._fields)
     return tx.fetch(

@@ -77,7 +77,7 @@ def _find_own_lobbies(call: Call) -> dict[int, LobbyRow] | None:
     A user's own client may join the calls of all lobbies that the user is in (decisions/0161)."""
     actor = call.actor
     if actor.kind == "user":
-        rows = lobbies.list_lobbies_of_user(call.tx, call.user_id)
+        rows = lobbies.list_user_lobbies_in_all_applications(call.tx, call.user_id)
     elif actor.application_id is not None and Scope.LOBBIES_WRITE in actor.scopes:
         rows = lobbies.list_user_lobbies(call.tx, actor.application_id, call.user_id)
     else:
@@ -108,7 +108,7 @@ def _new_participant(call: Call, request: LobbyCallRequest) -> voice_states.call
 def join_delayed(call: Call, job: jobs.Job) -> None:
     """Join a call after the delay that follows rejected voice connections (spec/voice.md#1)."""
     request = job.decode(LobbyCallRequest)
-    own_lobbies = lobbies.list_lobbies_of_user(call.tx, request.user_id)
+    own_lobbies = lobbies.list_user_lobbies_in_all_applications(call.tx, request.user_id)
     lobby = next((row for row in own_lobbies if row.id == request.lobby_id), None)
     participants = voice_states.calls.find_participants(call.tx, [request.lobby_id]).get(request.lobby_id, ())
     if lobby is not None and rules.can_join(request.user_id, participants):

@@ -200,7 +200,7 @@ def on_user_deleted(call: Call, signal: UserDeleted) -> None:
     """Abandon the pending purchases of a deleted user, and delete their subscriptions, purchases and entitlements.
 
     Payments are kept, because they prove charges and refunds."""
-    for purchase in store.list_pending_of_user(call.tx, signal.user_id):
+    for purchase in store.list_all_pending_purchases(call.tx, signal.user_id):
         abandon(call, purchase)
     for subscription in store.list_user_subscriptions(call.tx, signal.user_id):
         actions.delete(call, subscription)

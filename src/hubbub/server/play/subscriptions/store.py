@@ -189,7 +189,7 @@ def list_pending_purchases(tx: Tx, application_id: int, user_id: int) -> list[Pu
     )
 
 
-def list_pending_of_user(tx: Tx, user_id: int) -> list[PurchaseRow]:
+def list_all_pending_purchases(tx: Tx, user_id: int) -> list[PurchaseRow]:
     """Return a user's pending purchases from all applications, oldest first."""
     return tx.fetch(
         PurchaseRow,

@@ -15,8 +15,8 @@ from hubbub.server.talk.messages.files import FileRow, OwnerUsage, Usage
 def storage_summary(call: Call) -> wire.StorageSummary:
     """Build the number and size of all files, the default quotas, and the largest accounts and guilds."""
     total_usage = files.total_usage(call.tx)
-    owners = files.list_owners(call.tx, wire.STORAGE_OWNERS_MAX)
-    guild_usages = files.list_guilds(call.tx, wire.STORAGE_OWNERS_MAX)
+    owners = files.list_largest_owners(call.tx, wire.STORAGE_OWNERS_MAX)
+    guild_usages = files.list_largest_guilds(call.tx, wire.STORAGE_OWNERS_MAX)
     users_by_id = users.find_many(call.tx, [owner.owner_id for owner in owners])
     guilds_by_id = guilds.find_many(call.tx, [guild.owner_id for guild in guild_usages])
     return wire.StorageSummary(

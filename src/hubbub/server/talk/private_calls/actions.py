@@ -120,7 +120,7 @@ def _end_call(call: Call, private_call: PrivateCallRow) -> None:
 
 def reset(call: Call) -> None:
     """End all private calls without removing their participants, whose voice states are reset afterwards."""
-    for private_call in store.list_all(call.tx):
+    for private_call in store.list_ongoing(call.tx):
         _end_call(call, private_call)
 
 

@@ -43,7 +43,7 @@ def list_user_calls(tx: Tx, user_id: int) -> list[PrivateCallRow]:
     )
 
 
-def list_all(tx: Tx) -> list[PrivateCallRow]:
+def list_ongoing(tx: Tx) -> list[PrivateCallRow]:
     """Return all ongoing calls, by ascending channel ID."""
     return tx.fetch(PrivateCallRow, "SELECT channel_id, message_id FROM private_calls ORDER BY channel_id")
 

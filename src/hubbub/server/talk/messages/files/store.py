@@ -119,12 +119,12 @@ def guild_usage(tx: Tx, guild_id: int) -> Usage:
     return _usage(tx.one("SELECT COUNT(*), COALESCE(SUM(size), 0) FROM message_files WHERE guild_id = ?", guild_id))
 
 
-def list_owners(tx: Tx, limit: int) -> list[OwnerUsage]:
+def list_largest_owners(tx: Tx, limit: int) -> list[OwnerUsage]:
     """Return the users, bots and webhooks with the largest sum of file sizes."""
     return _list_usages(tx, "owner_id", limit)
 
 
-def list_guilds(tx: Tx, limit: int) -> list[OwnerUsage]:
+def list_largest_guilds(tx: Tx, limit: int) -> list[OwnerUsage]:
     """Return the guilds with the largest sum of file sizes."""
     return _list_usages(tx, "guild_id", limit)
 
