@@ -15,11 +15,13 @@ from hubbub.protocol.operation import Event
 from hubbub.server.core.event_dispatch import Dispatch, UserAudience
 from hubbub.server.core.postgres import PostgresDatabase
 from hubbub.server.core.postgres_connection import PostgresConnection
+from hubbub.server.core.postgres_forecasts import SAME_READS_MIN
 from hubbub.server.core.postgres_statements import intern_statement, translate_placeholders
 from hubbub.server.core.postgres_tx import PostgresSnapshot
 from hubbub.server.core.query_cache import CachedQuery
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Database, Snapshot, StoreUnavailable, Tx, WideQuery
+from hubbub.server.core.translation import ENGLISH, Language, current_language, set_language
 from tests.fixtures.databases import DURABLE_STORES, NewDatabase
 from tests.world import WAIT_TIMEOUT_SECONDS
 
@@ -937,6 +939,65 @@ class TestPostgres:
 
         assert counts == [4, 2, 2, 2]
         assert await note_ids(notes) == [0, 1, 2, 3, 4]
+
+    @pytest.mark.parametrize("swallows_errors", [False, True])
+    async def test_a_read_that_queries_more_than_earlier_reads_sees_one_snapshot(
+        self, notes: PostgresDatabase, postgres_database: str, swallows_errors: bool
+    ) -> None:
+        await notes.write(insert_note(1))
+        for _ in range(SAME_READS_MIN):
+            assert await notes.read(lambda tx: tx.value(COUNT_NOTES)) == 1
+        counts: list[int] = []
+
+        def unit(tx: Tx) -> tuple[int, int]:
+            counts.append(tx.value(COUNT_NOTES))
+            with psycopg.connect(postgres_database, autocommit=True) as connection:
+                connection.execute("INSERT INTO notes SELECT MAX(id) + 1, 'word' FROM notes")
+            try:
+                return counts[-1], len(tx.all("SELECT id FROM notes"))
+            except Exception:
+                if swallows_errors:
+                    return -1, -1
+                raise
+
+        assert await notes.read(unit) == (2, 2)
+        assert counts == [1, 2]
+        assert await notes.read(unit) == (3, 3)
+        assert counts == [1, 2, 3]
+
+    async def test_a_read_that_is_expected_to_end_leaves_no_transaction_open(
+        self, notes: PostgresDatabase, postgres_database: str
+    ) -> None:
+        with psycopg.connect(postgres_database, autocommit=True) as connection:
+            for _ in range(SAME_READS_MIN + 2):
+                await asyncio.gather(*(notes.read(lambda tx: tx.value(COUNT_NOTES)) for _ in range(8)))
+            row = connection.execute(
+                "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE '%in transaction%'"
+            ).fetchone()
+
+        assert row == (0,)
+
+    async def test_a_failed_query_of_a_read_does_not_affect_the_next_read(self, notes: PostgresDatabase) -> None:
+        await notes.write(insert_note(1))
+
+        def unit(divisor: int) -> Callable[[Tx], int]:
+            return lambda tx: int(tx.value("SELECT COUNT(*) / ? FROM notes", divisor))
+
+        for _ in range(SAME_READS_MIN + 1):
+            assert await notes.read(unit(1)) == 1
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            await notes.read(unit(0))
+        for _ in range(8):
+            assert await notes.read(unit(1)) == 1
+
+    async def test_a_unit_does_not_see_the_context_variables_of_an_earlier_one(self, notes: PostgresDatabase) -> None:
+        def unit(tx: Tx) -> Language:
+            language = current_language()
+            set_language(Language("xx", None))
+            return language
+
+        for _ in range(4):
+            assert await notes.read(unit) is ENGLISH
 
     async def test_a_forecast_result_is_not_used_after_a_write_to_its_table(self, notes: PostgresDatabase) -> None:
         def unit(tx: Tx) -> int:

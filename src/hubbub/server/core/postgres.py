@@ -43,10 +43,10 @@ from hubbub.server.core.postgres_connection import (
     connect_with_retries,
 )
 from hubbub.server.core.postgres_contention import ContendedTasks, contention_lock
-from hubbub.server.core.postgres_forecasts import Forecasts
+from hubbub.server.core.postgres_forecasts import Forecasts, ReadForecasts
 from hubbub.server.core.postgres_loop import LoopConnection, LoopConnections, Unit
 from hubbub.server.core.postgres_monitor import ConnectionMonitor
-from hubbub.server.core.postgres_tx import PostgresTx
+from hubbub.server.core.postgres_tx import PostgresReadTx, PostgresTx
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
 
 log = logging.getLogger(__name__)
@@ -122,6 +122,7 @@ class PostgresDatabase(Database):
         """The idle connections of the threads."""
         self._round_trips = RoundTrips()
         self._forecasts = Forecasts()
+        self._read_forecasts = ReadForecasts()
         self._is_open = False
         self._is_unreachable = False
         """Whether the monitor found that PostgreSQL does not respond."""
@@ -227,7 +228,8 @@ class PostgresDatabase(Database):
             raise StoreUnavailable("the store is not open")
         if self._is_unreachable:
             raise StoreUnavailable("the database does not respond")
-        if self.queued_units >= self._queued_units_max:
+        # The waiting units are among the accepted ones, which are quicker to count.
+        if len(self._accepted_units) >= self._queued_units_max and self.queued_units >= self._queued_units_max:
             raise StoreUnavailable("the store is overloaded")
         return self._loop.create_future()
 
@@ -286,7 +288,7 @@ class PostgresDatabase(Database):
     def _read_on_loop(self, connection: LoopConnection, unit: Unit) -> None:
         """Run a read; a thread repeats it if the connection was lost."""
         try:
-            result = self._attempt_read(connection, unit.work)
+            result = self._attempt_read(connection, unit.work, self._read_forecasts)
         except ConnectionLost:
             self._read_tasks.put(partial(self._read, unit))
         except BaseException as error:
@@ -428,15 +430,24 @@ class PostgresDatabase(Database):
 
     # Methods that run on the event loop and in the threads
 
-    def _attempt_read(self, connection: PostgresConnection, work: Callable[[Tx], T]) -> T:
-        """Run a read over a snapshot, which begins with its first statement."""
+    def _attempt_read(
+        self, connection: PostgresConnection, work: Callable[[Tx], T], forecasts: ReadForecasts | None = None
+    ) -> T:
+        """Run a read over a snapshot, which begins with its first statement; repeat it after a wrong forecast."""
         connection.begin(connection.begin_read)
-        tx = PostgresTx(connection, writes=False)
+        tx = PostgresReadTx(connection, forecasts)
         try:
-            return work(tx)
+            result = work(tx)
+            if not tx.must_repeat:
+                tx.record_forecast()
+                return result
+        except Exception:
+            if not tx.must_repeat:
+                raise
         finally:
             tx.end()
             connection.end()
+        return self._attempt_read(connection, work)
 
     def _attempt(self, connection: PostgresConnection, unit: Unit, forecasts: Forecasts | None = None) -> None:
         """Run and commit a unit, and deliver its result."""

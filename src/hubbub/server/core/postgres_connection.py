@@ -196,13 +196,18 @@ class PostgresConnection(ABC):
         """Whether a statement that was sent since the last round trip may wait for a lock."""
         return self._may_wait
 
-    def exchange(self) -> None:
-        """Send all queued statements and wait for their replies. Raise the first error among them."""
+    def exchange(self, *, ends_read: bool = False) -> None:
+        """Send all queued statements and wait for their replies. Raise the first error among them.
+
+        `ends_read` also ends the transaction, which must be a read without BEGIN."""
         self._round_trips.count += 1
-        try:
-            self._pgconn.send_flush_request()
-        except psycopg.OperationalError as error:
-            self._lose(error)
+        if ends_read:
+            self._sync()
+        else:
+            try:
+                self._pgconn.send_flush_request()
+            except psycopg.OperationalError as error:
+                self._lose(error)
         self._receive()
 
     def rows(self, result: PGresult) -> list[tuple[Any, ...]]:

@@ -1,9 +1,11 @@
-"""Queries that a unit of work is expected to run, so that they need no round trip of their own (decisions/0162)."""
+"""What a unit of work is expected to do: the queries of a write (decisions/0162) and the end of a read (decisions/0175)."""
 
 from typing import Any, Final
 
 FORECASTS_MAX: Final = 8192
 """Maximum number of remembered units; the oldest is removed when another is added."""
+SAME_READS_MIN: Final = 16
+"""Number of consecutive reads with the same number of round trips after which the next one is expected to have it too."""
 
 QueryKey = tuple[Any, ...]
 """A statement and its parameters."""
@@ -30,3 +32,35 @@ class Forecasts:
         if first_key not in forecasts and len(forecasts) >= self._forecasts_max:
             del forecasts[next(iter(forecasts))]
         forecasts[first_key] = query_keys
+
+
+class ReadForecasts:
+    """The number of round trips of reads, by the SQL text of the first statement of the read.
+
+    The last round trip that is expected also ends the transaction, which saves a message to the server. A read that needs
+    more of them is repeated without a forecast, because the snapshot is gone."""
+
+    def __init__(self, forecasts_max: int = FORECASTS_MAX) -> None:
+        self._forecasts_max = forecasts_max
+        self._counts_by_sql: dict[str, tuple[int, int]] = {}
+        """The number of round trips of the last read, and the number of consecutive reads that had it."""
+
+    def find(self, first_sql: str) -> int:
+        """Return the expected number of round trips, or 0 if it is unknown."""
+        round_trip_count, read_count = self._counts_by_sql.get(first_sql, (0, 0))
+        return round_trip_count if read_count >= SAME_READS_MIN else 0
+
+    def record(self, first_sql: str, round_trip_count: int) -> None:
+        """Record the number of round trips of a read that succeeded."""
+        counts = self._counts_by_sql
+        last_count, read_count = counts.get(first_sql, (0, 0))
+        if last_count != round_trip_count:
+            if not last_count and len(counts) >= self._forecasts_max:
+                del counts[next(iter(counts))]
+            counts[first_sql] = round_trip_count, 1
+        elif read_count < SAME_READS_MIN:
+            counts[first_sql] = round_trip_count, read_count + 1
+
+    def remove(self, first_sql: str) -> None:
+        """Remove the forecast for reads that start with this statement, because it was wrong."""
+        self._counts_by_sql.pop(first_sql, None)

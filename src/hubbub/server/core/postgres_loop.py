@@ -109,6 +109,8 @@ class LoopConnections:
         self._loop = asyncio.get_running_loop()
         self._idle_connections: list[LoopConnection] = []
         self._busy_connections: set[LoopConnection] = set()
+        self._idle_greenlets: list[greenlet] = []
+        """Greenlets that ended a unit and wait for another."""
         self._opening_tasks: set[asyncio.Task[None]] = set()
         self._waiting_units: deque[Unit] = deque()
         self._connection_change: asyncio.Future[None] | None = None
@@ -144,6 +146,8 @@ class LoopConnections:
             await self._connection_change
         while self._idle_connections:
             self._idle_connections.pop().close()
+        while self._idle_greenlets:
+            self._idle_greenlets.pop().switch(None)
 
     def abort(self) -> None:
         """Drop all waiting units, whose callers got an error, and break all connections."""
@@ -178,10 +182,27 @@ class LoopConnections:
 
     def _start(self, connection: LoopConnection, unit: Unit) -> None:
         self._busy_connections.add(connection)
-        greenlet(self._run).switch(connection, unit)
+        # A new greenlet maps memory for its Python frames, so greenlets are used again.
+        unit_greenlet = self._idle_greenlets.pop() if self._idle_greenlets else greenlet(self._run_units)
+        # Context variables that an earlier unit set are not visible to this one.
+        unit_greenlet.gr_context = None
+        unit_greenlet.switch(connection, unit)
+
+    def _run_units(self, connection: LoopConnection, unit: Unit) -> None:
+        """Run a unit, then each unit that `_start` passes, until it passes None; a greenlet runs this."""
+        unit_greenlet = getcurrent()
+        loop_greenlet = unit_greenlet.parent
+        assert loop_greenlet is not None
+        next_unit: tuple[LoopConnection, Unit] | None = connection, unit
+        del connection, unit
+        while next_unit is not None:
+            self._run(*next_unit)
+            next_unit = None
+            self._idle_greenlets.append(unit_greenlet)
+            next_unit = loop_greenlet.switch()
 
     def _run(self, connection: LoopConnection, unit: Unit) -> None:
-        """Run a unit and release its connection, or replace a lost one; a greenlet runs this."""
+        """Run a unit and release its connection, or replace a lost one."""
         try:
             if not unit.has_failed:
                 self._run_unit(connection, unit)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hubbub.server.core.postgres_connection import SELECT_TRANSACTION_ID, PostgresConnection, Reply
-from hubbub.server.core.postgres_forecasts import Forecasts, QueryKey
+from hubbub.server.core.postgres_forecasts import Forecasts, QueryKey, ReadForecasts
 from hubbub.server.core.postgres_statements import intern_statement
 from hubbub.server.core.query_cache import CachedQuery, find_written_table
 from hubbub.server.core.store import Snapshot, Tx
@@ -41,28 +41,32 @@ class PostgresSnapshot:
         return stamp < self.end and stamp not in self._running
 
 
+class ReadEndedEarly(Exception):
+    """A read needs more round trips than were expected, so that its snapshot is gone; the store repeats the read."""
+
+
 class PostgresTx(Tx):
     """One attempt at a unit of work."""
 
     dialect = "postgres"
+    _transaction_id_reply: Reply | None = None
+    """The reply with the transaction ID, or None until it is requested."""
+    _snapshot: PostgresSnapshot | None = None
+    _first_key: QueryKey | None = None
+    """The first statement with its parameters; None until it is sent, and in a read."""
+    _later_keys: list[QueryKey] | None = None
+    """The cached queries that ran after the first round trip; None before it, and without forecasts."""
 
     def __init__(self, connection: PostgresConnection, *, writes: bool, forecasts: Forecasts | None = None) -> None:
         """Create a transaction; `forecasts` are used for its first round trip, if it writes."""
         super().__init__()
         self._connection: PostgresConnection | None = connection
         self._writes = writes
-        self._transaction_id_reply: Reply | None = None
-        """The reply with the transaction ID, or None until it is requested."""
-        self._snapshot: PostgresSnapshot | None = None
         self._prefetched_replies: dict[QueryKey, Reply] = {}
         """The replies of prefetched queries, by statement and parameters."""
         self._surviving_keys: set[QueryKey] = set()
         """Keys of prefetched queries whose result the writes of the transaction do not change."""
         self._forecasts = forecasts
-        self._first_key: QueryKey | None = None
-        """The first statement with its parameters; None until it is sent."""
-        self._later_keys: list[QueryKey] | None = None
-        """The cached queries that ran after the first round trip; None before it, and without forecasts."""
 
     @property
     def transaction_id(self) -> int | None:
@@ -188,3 +192,42 @@ class PostgresTx(Tx):
         if self._connection is None:
             raise RuntimeError("the transaction is over")
         return self._connection
+
+
+class PostgresReadTx(PostgresTx):
+    """One attempt at a read over one snapshot."""
+
+    _first_sql: str | None = None
+    """The first statement; None until it is sent."""
+    _round_trip_count = 0
+    _expected_round_trip_count = 0
+    """The expected number of round trips; 0 if it is unknown, and before the first one."""
+    must_repeat = False
+    """Whether the transaction ended before the last statement, so that the result of the unit is not valid."""
+
+    def __init__(self, connection: PostgresConnection, forecasts: ReadForecasts | None = None) -> None:
+        """Create a read; with `forecasts`, its last round trip that is expected ends the transaction."""
+        super().__init__(connection, writes=False)
+        self._read_forecasts = forecasts
+
+    def record_forecast(self) -> None:
+        """Record the number of round trips of a read that succeeded."""
+        if self._read_forecasts is not None and self._first_sql is not None:
+            self._read_forecasts.record(self._first_sql, self._round_trip_count)
+
+    def _exchange(self, connection: PostgresConnection) -> None:
+        if self._read_forecasts is not None and not self._round_trip_count and self._first_sql is not None:
+            self._expected_round_trip_count = self._read_forecasts.find(self._first_sql)
+        self._round_trip_count += 1
+        connection.exchange(ends_read=self._round_trip_count == self._expected_round_trip_count)
+
+    def _send(self, connection: PostgresConnection, sql: str, parameters: Sequence[Any]) -> Reply:
+        if self._first_sql is None:
+            self._first_sql = sql
+        elif self._round_trip_count and self._round_trip_count == self._expected_round_trip_count:
+            if self._read_forecasts is not None:
+                self._read_forecasts.remove(self._first_sql)
+            self.must_repeat = True
+            raise ReadEndedEarly("the read needs more round trips than expected")
+        self.statement_count += 1
+        return connection.send(intern_statement(sql), parameters)
