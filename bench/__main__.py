@@ -21,8 +21,12 @@ python -m bench [BENCHMARK ...] [--quick]
 - voice: the cost of a forwarded voice packet, and the memory of a peer
 - sound: the time from a click to the sound of a call, in Chromium
 - hostile: the cost of input that is written to be slow grows linearly
+- curves: cost against sessions, stored messages, members and processes, with plots
+- peers: a message on PostgreSQL against ejabberd; skipped if ejabberd is not installed
+- release: POST, GET 50, delivery, interaction, READY and import against the previous release
 
-With `--quick` each benchmark measures briefly, and nothing is stored.
+With `--quick` each benchmark measures briefly, and nothing is stored. Otherwise the figures are also added to the history of
+this machine type, in bench/results/history/.
 
 `python -m bench.call_soak --minutes 30` runs a call of ten users and checks its delay, losses and memory.
 `python -m bench.comparison COMMIT` measures an older commit and this checkout in turn.
@@ -48,6 +52,7 @@ from typing import Any
 import uvloop
 
 from bench.chat_client import client_bench
+from bench.history import append_run, print_changes
 from bench.hostile_input import hostile_input_bench
 from bench.identity import identity_bench
 from bench.interactions import interaction_bench
@@ -176,14 +181,14 @@ async def growth_bench(is_quick: bool) -> None:
     record_figure("POST message with many stored / few, CPU", costs["many"] / costs["few"], 1.25, "x", detail)
 
 
-def insert_old_messages(database: Path, channel_id: int, author_id: int, count: int) -> None:
-    """Insert old messages into the store of a stopped server."""
+def insert_old_messages(database: Path, channel_id: int, author_id: int, count: int, *, stored_count: int = 0) -> None:
+    """Insert old messages into the store of a stopped server, in which an earlier call stored `stored_count` of them."""
     with sqlite3.connect(database) as connection:
         connection.executemany(
             "INSERT INTO messages (channel_id, id, author_id, type, flags, content) VALUES (?, ?, ?, 0, 0, ?)",
             (
                 (channel_id, channel_id + 1 + number, author_id, f"old message number {number}")
-                for number in range(count)
+                for number in range(stored_count, stored_count + count)
             ),
         )
 
@@ -415,11 +420,20 @@ async def main() -> int:
         "voice",
         "sound",
         "rehearsal",
+        "curves",
+        "peers",
+        "release",
     }
     parser = argparse.ArgumentParser(prog="python -m bench", description="Run benchmarks and print ratios.")
     parser.add_argument("benchmarks", nargs="*", help=f"all by default: {', '.join(sorted(all_benchmarks))}")
     parser.add_argument("--quick", action="store_true", help="measure briefly and store nothing")
     arguments = parser.parse_args()
+    # These modules use functions of this one.
+    from bench.comparison import release_bench
+    from bench.curves import curves_bench
+    from bench.peers import peers_bench
+
+    load_before = os.getloadavg()[0]
     is_quick: bool = arguments.quick
     benchmarks = set(arguments.benchmarks)
     if unknown_names := benchmarks - all_benchmarks:
@@ -449,6 +463,9 @@ async def main() -> int:
         ({"voice"}, lambda: voice_bench(record_figure, is_quick)),
         ({"sound"}, lambda: sound_bench(record_figure, is_quick)),
         ({"hostile"}, lambda: hostile_input_bench(record_figure, is_quick)),
+        ({"release"}, lambda: release_bench(record_figure, is_quick)),
+        ({"peers"}, lambda: peers_bench(record_figure, is_quick)),
+        ({"curves"}, lambda: curves_bench(record_figure, is_quick)),
     ]
     for names, run_benchmark in runners:
         if names & benchmarks:
@@ -456,6 +473,7 @@ async def main() -> int:
     if not is_quick:
         # A quick run measures too little to be stored.
         store_figures()
+        print_changes(figures, append_run(figures, load_before))
     return 0 if all(figure["within_limit"] for figure in figures) else 1
 
 

@@ -2,6 +2,8 @@
 
 python -m bench.comparison COMMIT [MEASUREMENT ...] [--rounds N] [--limit PERCENT]
 
+`python -m bench release` compares with the previous release. The wheel of a release has the same Python files as its tag.
+
 Both versions use the installed libraries and run side by side. Each round measures both of them, one directly after the
 other, so that a slow machine affects both. The ratio is the median over all rounds. The exit status is 1 if a cost grew by
 more than the limit.
@@ -19,6 +21,7 @@ from pathlib import Path
 import uvloop
 
 from bench.__main__ import connect, measure_delivery, measure_request_cost, message_request_factory, messages_path
+from bench.history import find_previous_release
 from bench.interactions import start_interaction_load
 from bench.load import CHECKOUT, Subject, checkout_environment, encode_request
 
@@ -136,6 +139,31 @@ async def compare(name: str, old_checkout: Path, rounds: int) -> tuple[list[floa
     return old_costs, new_costs
 
 
+async def release_bench(record_figure: Callable[..., None], is_quick: bool) -> None:
+    """Compare this checkout with the previous release; skip it with a message if there is none."""
+    release = find_previous_release()
+    if release is None:
+        print("skip release: git has no tag of a previous release", flush=True)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        old_checkout = Path(folder) / "old"
+        extract_commit(release, old_checkout)
+        for name in ALL_MEASUREMENTS:
+            old_costs, new_costs = await compare(name, old_checkout, 2 if is_quick else DEFAULT_ROUNDS)
+            record_figure(
+                f"{name} / {release}, CPU",
+                compute_ratio(old_costs, new_costs),
+                1 + DEFAULT_LIMIT_PERCENT / 100,
+                "x",
+                f"{statistics.median(new_costs):.0f} us against {statistics.median(old_costs):.0f} us",
+            )
+
+
+def compute_ratio(old_costs: list[float], new_costs: list[float]) -> float:
+    """Return the median ratio of the costs of a round."""
+    return statistics.median(new / old for new, old in zip(new_costs, old_costs, strict=True))
+
+
 async def main() -> int:
     """Compare the versions and print the ratios; return 1 if a cost grew by more than the limit."""
     parser = argparse.ArgumentParser(
@@ -152,7 +180,7 @@ async def main() -> int:
         extract_commit(arguments.commit, old_checkout)
         for name in arguments.measurements or ALL_MEASUREMENTS:
             old_costs, new_costs = await compare(name, old_checkout, arguments.rounds)
-            ratio = statistics.median(new / old for new, old in zip(new_costs, old_costs, strict=True))
+            ratio = compute_ratio(old_costs, new_costs)
             is_within_limit = ratio <= 1 + arguments.limit / 100
             has_regression |= not is_within_limit
             print(
