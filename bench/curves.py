@@ -139,10 +139,11 @@ async def measure_members(member_counts: tuple[int, ...]) -> dict[str, Curve]:
             with Subject("hubbub-members", folder, world["guild"], str(member_count)) as subject:
                 subject.connection_info = world | subject.connection_info
                 post_costs.append((member_count, await measure_post(subject)))
-                await connect(subject, 20)
+                connections = await connect(subject, 20)
                 cpu_before = subject.cpu_seconds()
-                await connect(subject, 200)
+                connections += await connect(subject, 200)
                 ready_costs.append((member_count, (subject.cpu_seconds() - cpu_before) / 200 * 1e6))
+                await asyncio.gather(*(close(connection) for connection in connections))
     return {"POST message": post_costs, "connection until GUILD_CREATE": ready_costs}
 
 

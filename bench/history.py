@@ -22,7 +22,7 @@ HISTORY_DIRECTORY: Final = Path(__file__).parent / "results" / "history"
 def find_machine_type() -> dict[str, Any]:
     """Return what makes costs comparable: CPU model, cores that this process may use, and minor version of Python."""
     return {
-        "cpu": _find_cpu_model(),
+        "cpu": _read_cpu_model(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         "python": ".".join(platform.python_version_tuple()[:2]),
     }
@@ -47,7 +47,7 @@ def append_run(figures: list[dict[str, Any]], load_before: float) -> dict[str, t
     document = {
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "version": hubbub.__version__,
-        "commit": _find_commit(),
+        "commit": _read_commit(),
         "machine": find_machine_type(),
         "load_average": [round(load_before, 1), round(os.getloadavg()[0], 1)],
         "figures": {figure["name"]: figure["value"] for figure in figures},
@@ -76,7 +76,7 @@ def find_previous_release() -> str | None:
     return None
 
 
-def _find_commit() -> str:
+def _read_commit() -> str:
     return _run_git("describe", "--always", "--dirty", "--exclude", "*") or ""
 
 
@@ -88,7 +88,7 @@ def _run_git(*arguments: str) -> str | None:
     return result.stdout.strip() if result.returncode == 0 else None
 
 
-def _find_cpu_model() -> str:
+def _read_cpu_model() -> str:
     """Return the model of the processor, or its architecture if the system does not name it."""
     try:
         output = subprocess.run(["lscpu"], capture_output=True, text=True, env=os.environ | {"LC_ALL": "C"}).stdout

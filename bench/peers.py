@@ -64,7 +64,7 @@ class TcpPostgresStore(PostgresStore):
     def __enter__(self) -> "TcpPostgresStore":
         super().__enter__()
         server = get_server(self._folder / "data", cleanup_mode=None, start=False)
-        port = find_free_port()
+        port = choose_free_port()
         options = f"-h 127.0.0.1 -p {port} -c unix_socket_directories="
         arguments = ("-w", "-o", options, "-l", str(server.log), "-D", str(server.pgdata), "restart")
         pgexec("pg_ctl", arguments, bin_path=server.bin_path, user=server.system_user)
@@ -82,7 +82,7 @@ class EjabberdNode:
         database = parts.path.lstrip("/")
         with psycopg.connect(database_url, autocommit=True) as connection:
             connection.execute(SCHEMA_FILE.read_bytes())
-        self.port = find_free_port()
+        self.port = choose_free_port()
         configuration = _CONFIGURATION.format(host=HOST, port=self.port, database=database, sql_port=parts.port)
         (self._folder / "ejabberd.yml").write_text(configuration)
         environment = os.environ | {
@@ -211,7 +211,7 @@ class RoomMember(asyncio.Protocol):
         )
 
 
-def find_free_port() -> int:
+def choose_free_port() -> int:
     """Return a TCP port that no program uses now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

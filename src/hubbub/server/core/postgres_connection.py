@@ -196,12 +196,12 @@ class PostgresConnection(ABC):
         """Whether a statement that was sent since the last round trip may wait for a lock."""
         return self._may_wait
 
-    def exchange(self, *, ends_read: bool = False) -> None:
+    def exchange(self, *, is_last: bool = False) -> None:
         """Send all queued statements and wait for their replies. Raise the first error among them.
 
-        `ends_read` also ends the transaction, which must be a read without BEGIN."""
+        `is_last` also ends the transaction, which must be a read without BEGIN."""
         self._round_trips.count += 1
-        if ends_read:
+        if is_last:
             self._sync()
         else:
             try:

@@ -217,9 +217,9 @@ class PostgresReadTx(PostgresTx):
 
     def _exchange(self, connection: PostgresConnection) -> None:
         if self._read_forecasts is not None and not self._round_trip_count and self._first_sql is not None:
-            self._expected_round_trip_count = self._read_forecasts.find(self._first_sql)
+            self._expected_round_trip_count = self._read_forecasts.get_count(self._first_sql)
         self._round_trip_count += 1
-        connection.exchange(ends_read=self._round_trip_count == self._expected_round_trip_count)
+        connection.exchange(is_last=self._round_trip_count == self._expected_round_trip_count)
 
     def _send(self, connection: PostgresConnection, sql: str, parameters: Sequence[Any]) -> Reply:
         if self._first_sql is None:
