@@ -54,9 +54,8 @@ class ReplayBuffer:
             for packet in packets
         ]
 
-    def copy(self, target: "ReplayBuffer | None" = None) -> "ReplayBuffer":
-        """Return a buffer with the same packets, which is `target` if it is given; the original must not be used afterwards."""
-        target = ReplayBuffer(0, 0) if target is None else target
+    def move_to(self, target: "ReplayBuffer") -> "ReplayBuffer":
+        """Move the packets to a new buffer, and return it; this buffer must not be used afterwards."""
         target._events_max, target._bytes_max = self._events_max, self._bytes_max
         target._packets, target.held_bytes, target.last_seq = self._packets, self.held_bytes, self.last_seq
         return target

@@ -75,7 +75,7 @@ class Replica:
         """Write everything that waits, and no longer record the events of the session."""
         session = self.session
         if session.replica is self:
-            session.replica, session.replay = None, session.replay.copy()
+            session.replica, session.replay = None, session.replay.move_to(ReplayBuffer(0, 0))
         self.packets, self.is_in_flight = [], False
         self._write(self._sent_frames + self._frames)
         self._sent_frames, self._frames = [], []
@@ -145,7 +145,7 @@ class _ReplicatedBuffer(ReplayBuffer):
     __slots__ = ("_replica",)
 
     def __init__(self, buffer: ReplayBuffer, replica: Replica) -> None:
-        buffer.copy(self)
+        buffer.move_to(self)
         self._replica = replica
 
     def append(self, packet: Packet) -> int:
