@@ -19,6 +19,13 @@ from hubbub.protocol.enums import GatewayOpcode
 CHECKOUT = Path(__file__).parent.parent
 """The checkout of this module."""
 
+START_CODE = """
+import gc, runpy
+gc.set_threshold(10_000, 20, 50)
+runpy.run_module("bench.server", run_name="__main__", alter_sys=True)
+"""
+"""Code that starts `bench.server` with the garbage collection thresholds of `hubbub serve`, also in an older checkout."""
+
 _SEQUENCE_PATTERN = re.compile(rb'"s":(\d+)')
 
 
@@ -44,7 +51,7 @@ class Subject:
     def __init__(self, *arguments: str, checkout: Path = CHECKOUT) -> None:
         # -P keeps the working directory out of the module path, so that the code of `checkout` is used.
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "bench.server", *arguments],
+            [sys.executable, "-P", "-c", START_CODE, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
