@@ -23,7 +23,7 @@ from hubbub.server.core.store import Database, StoreUnavailable, Tx
 log = logging.getLogger(__name__)
 
 CONFIRMATION_SECONDS: Final = 1.0
-"""Time in seconds for which a deletion waits for the bus."""
+"""Maximum time in seconds that a deletion waits for the bus to confirm the events."""
 ENTRY_AGE_MS_MAX: Final = 24 * 3600 * 1000
 """Age in milliseconds after which a start deletes the entries of killed processes; other nodes detect the loss in minutes."""
 
@@ -68,7 +68,7 @@ class PublicationLog:
         self._clock = clock
         self.node = node
         self._receipts = Receipts()
-        self._published_stamps: set[int] = set()
+        self._committed_stamps: set[int] = set()
         """Stamps of committed transactions whose entries were not deleted yet."""
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -107,13 +107,13 @@ class PublicationLog:
         entry = codec.encode(_Entry(self._clock.now_ms(), message_counts)).decode()
         # Sent together with the commit, so that it costs no round trip.
         tx.send("INSERT INTO meta (name, value) VALUES (?, ?)", f"{_PREFIX}{self.node}.{stamp}", entry)
-        tx.after_commit.append(lambda: self._confirm(stamp))
+        tx.after_commit.append(lambda: self._schedule_deletion(stamp))
 
-    def _confirm(self, stamp: int) -> None:
-        """Delete an entry once the bus has confirmed its events.
+    def _schedule_deletion(self, stamp: int) -> None:
+        """Schedule the deletion of an entry, which takes place once the bus has confirmed its events.
 
-        They are published before the event loop runs another task, so the task of this log finds them in the bus."""
-        self._published_stamps.add(stamp)
+        The events are published before the event loop runs another task, so `_run` finds them in the bus."""
+        self._committed_stamps.add(stamp)
         self._wake.set()
 
     async def _run(self) -> None:
@@ -128,7 +128,7 @@ class PublicationLog:
 
     async def _delete_confirmed(self) -> None:
         """Wait for the bus, and delete the entries of everything published before. Raise BusError if the bus dropped events."""
-        stamps = set(self._published_stamps)
+        stamps = set(self._committed_stamps)
         if not stamps:
             return
         async with asyncio.timeout(CONFIRMATION_SECONDS):
@@ -138,7 +138,7 @@ class PublicationLog:
             raise BusError("the bus is not healthy")
         names = [(f"{_PREFIX}{self.node}.{stamp}",) for stamp in sorted(stamps)]
         await self._database.write(lambda tx: tx.run_many("DELETE FROM meta WHERE name = ?", names))
-        self._published_stamps -= stamps
+        self._committed_stamps -= stamps
 
     def _delete_old(self, tx: Tx) -> None:
         oldest_ms = self._clock.now_ms() - ENTRY_AGE_MS_MAX
@@ -150,7 +150,7 @@ class PublicationLog:
 class Receipts:
     """The events that this process received recently, as hashes of subject and stamp.
 
-    An array of hashes needs a tenth of the memory of a set. It is read only when a node is lost.
+    An array of hashes needs a tenth of the memory of a set. It is searched only when a node is lost.
     """
 
     __slots__ = ("_current", "_previous", "_rotated_at")

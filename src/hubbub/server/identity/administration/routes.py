@@ -28,7 +28,8 @@ def list_operators(call: Call) -> list[wire.Operator]:
 def set_operator(call: Call, user_id: UserId, body: wire.SetOperator) -> wire.Operator:
     """Set the operator role of a user.
 
-    A new operator is logged out everywhere, so that every session of an operator was opened with a two-factor code.
+    A new operator is logged out everywhere, so that a session that was opened without a two-factor code does not gain
+    operator rights.
     """
     user = rules.require_user(call, user_id)
     return operators.view(operators.set_role(call, user, body.role, reason=body.reason), user)
