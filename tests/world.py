@@ -634,7 +634,7 @@ class World:
         """Wait until the gateway's background tasks are done, such as publishing presences and session changes."""
         assert self.app.gateway is not None
         sessions = self.app.gateway.sessions
-        while pending := {*sessions._tasks, *filter(None, [sessions.presence_feed.publish_task])}:
+        while pending := {*sessions._tasks.running, *filter(None, [sessions.presence_feed.publish_task])}:
             await asyncio.wait(pending, timeout=WAIT_TIMEOUT_SECONDS)
 
     async def close(self) -> None:
