@@ -1,6 +1,7 @@
 /** User settings: the online status, and the custom status with the time at which it is cleared. */
 
 import { CUSTOM_STATUS_MAX } from "../generated/limits.js";
+import { platformNow } from "../network/platform_clock.js";
 import { h } from "../ui/dom.js";
 import { formatTime } from "../ui/times.js";
 import { t } from "../ui/translation.js";
@@ -93,7 +94,7 @@ function readCustomStatus(view, { text, emoji, end }) {
 /** Return the timestamp of a chosen end; stored timestamps and null stay unchanged. */
 function endTime(end) {
   if (end === TODAY) return new Date(new Date().setHours(24, 0, 0, 0)).toISOString();
-  return typeof end === "number" ? new Date(Date.now() + end * MINUTE_MS).toISOString() : end;
+  return typeof end === "number" ? new Date(platformNow() + end * MINUTE_MS).toISOString() : end;
 }
 
 /** Move the errors of the custom status to the fields of the form, and return the error. */

@@ -2,6 +2,7 @@
 
 import { Permissions } from "../network/enums.js";
 import { creationTimeMs } from "../network/ids.js";
+import { platformNow } from "../network/platform_clock.js";
 import { formatTime } from "../ui/times.js";
 import { t, tn } from "../ui/translation.js";
 
@@ -10,7 +11,7 @@ export function timeoutText({ state, guildId, me }) {
   const guild = state.guilds.get(guildId);
   const timeoutEnd = state.member(guildId, me.id)?.communication_disabled_until;
   if (!timeoutEnd || guild?.owner_id === me.id || state.canInGuild(guildId, Permissions.ADMINISTRATOR)) return null;
-  const remainingMs = Date.parse(timeoutEnd) - Date.now();
+  const remainingMs = Date.parse(timeoutEnd) - platformNow();
   if (!(remainingMs > 0)) return null;
   return t(
     "A moderator timed you out until {time} ({countdown} left). Until then you can read messages, but not send them or react.",

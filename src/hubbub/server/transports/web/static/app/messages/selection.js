@@ -3,6 +3,7 @@
 import { BULK_DELETE_MAX, BULK_DELETE_MIN } from "../generated/limits.js";
 import { MessageFlags, Permissions } from "../network/enums.js";
 import { creationTimeMs } from "../network/ids.js";
+import { platformNow } from "../network/platform_clock.js";
 import { confirmAction } from "../ui/dialogs.js";
 import { h, setChildren } from "../ui/dom.js";
 import { announce } from "../ui/live_region.js";
@@ -189,7 +190,7 @@ export class MessageSelection {
     const { api, state, channelId, guildId } = this.#context;
     const path = `/channels/${channelId}/messages`;
     const canDeleteInBulk = guildId !== null && state.can(channelId, Permissions.MANAGE_MESSAGES);
-    const recentIds = ids.filter(id => Date.now() - creationTimeMs(id) < BULK_DELETE_AGE_MAX_MS);
+    const recentIds = ids.filter(id => platformNow() - creationTimeMs(id) < BULK_DELETE_AGE_MAX_MS);
     const bulkIds = canDeleteInBulk && recentIds.length >= BULK_DELETE_MIN ? recentIds : [];
     if (bulkIds.length) {
       await api.request("POST", `${path}/bulk-delete`, { json: { messages: bulkIds } });

@@ -1,6 +1,7 @@
 /** The user's presence. Status and activities are sent together, because each update replaces the previous one. */
 
 import { ActivityType, Opcode } from "./enums.js";
+import { platformNow } from "./platform_clock.js";
 
 /** Maximum delay of a browser timer, which is a 32-bit integer. */
 const DELAY_MAX_MS = 2 ** 31 - 1;
@@ -50,7 +51,7 @@ export function followSettings(gateway) {
     customStatus = settings.custom_status ?? null;
     clearTimeout(expiryTimer);
     if (!customStatus?.expires_at) return;
-    const delayMs = Math.min(Math.max(Date.parse(customStatus.expires_at) - Date.now(), 0), DELAY_MAX_MS);
+    const delayMs = Math.min(Math.max(Date.parse(customStatus.expires_at) - platformNow(), 0), DELAY_MAX_MS);
     expiryTimer = setTimeout(() => {
       customStatus = null;
       updatePresence(gateway, {});

@@ -2,6 +2,7 @@
 
 import { NotificationLevel } from "../generated/enums.js";
 import { MessageFlags, RelationshipType, isPrivate } from "../network/enums.js";
+import { platformNow } from "../network/platform_clock.js";
 
 const { ALL_MESSAGES, NOTHING, INHERIT } = NotificationLevel;
 
@@ -37,7 +38,7 @@ export function channelNotificationSettings(state, channel) {
 }
 
 /** Return whether settings contain a mute that has not ended. */
-export function isMuteActive(settings, now = Date.now()) {
+export function isMuteActive(settings, now = platformNow()) {
   const end = settings.mute_config?.end_time;
   return settings.muted && (!end || Date.parse(end) > now);
 }
@@ -110,7 +111,7 @@ export function notifies(state, channel, message) {
 }
 
 /** Return the time at which the next mute ends as Unix milliseconds, or null. */
-export function nextMuteEndMs(state, now = Date.now()) {
+export function nextMuteEndMs(state, now = platformNow()) {
   const ends = [...state.guildSettings.values()]
     .flatMap(settings => [settings, ...settings.overrides.values()])
     .filter(settings => settings.muted && settings.mute_config?.end_time)

@@ -8,6 +8,7 @@ import {
   TIMED_OUT_PERMISSIONS,
 } from "../generated/permissions.js";
 import { isPrivate, isThread, isVoice } from "../network/enums.js";
+import { platformNow } from "../network/platform_clock.js";
 
 /** Permissions that every participant has in a private channel. */
 const PRIVATE_CHANNEL_PERMISSIONS =
@@ -55,7 +56,7 @@ export function channelPermissions(guild, member, channel, parent) {
         ? bits | Permissions.SEND_MESSAGES
         : bits & ~Permissions.SEND_MESSAGES;
   }
-  if (member.communication_disabled_until && Date.parse(member.communication_disabled_until) > Date.now())
+  if (member.communication_disabled_until && Date.parse(member.communication_disabled_until) > platformNow())
     bits &= TIMED_OUT_PERMISSIONS;
   if (!(bits & Permissions.VIEW_CHANNEL) || (isVoice(permissionSource) && !(bits & Permissions.CONNECT))) {
     return bits & Permissions.VIEW_CHANNEL;

@@ -2,6 +2,7 @@
 
 import { nextMuteEndMs } from "./notification_rules.js";
 import { isNewer } from "../network/ids.js";
+import { platformNow } from "../network/platform_clock.js";
 
 const REFRESH_DELAY_MS = 300;
 const CLOCK_TOLERANCE_MS = 1_000;
@@ -26,7 +27,7 @@ export function startReadStateSync(context) {
       scheduleMuteEnd();
     };
     // The clock of the server may be behind.
-    muteTimer = setTimeout(onEnd, Math.min(endMs - Date.now() + CLOCK_TOLERANCE_MS, TIMER_MAX_MS));
+    muteTimer = setTimeout(onEnd, Math.min(endMs - platformNow() + CLOCK_TOLERANCE_MS, TIMER_MAX_MS));
   };
   const onDeleted = ({ detail }) => state.readStates.get(detail.channel_id)?.mention_count && refresh();
   gateway.addEventListener("MESSAGE_DELETE", onDeleted);

@@ -8,6 +8,7 @@ import { runAndReport, showNotice } from "../../ui/notices.js";
 import { timeElement } from "../../ui/times.js";
 import { t, tNodes } from "../../ui/translation.js";
 import { userAvatar } from "../../content/avatars.js";
+import { platformNow } from "../../network/platform_clock.js";
 import { choiceSetting, reasonSetting, switchSetting, textSetting } from "../forms/fields.js";
 import { SettingsForm, openActionDialog } from "../forms/form.js";
 import { GuildAccess } from "../permissions/guild_access.js";
@@ -113,7 +114,7 @@ function nameOf(member) {
 /** Return the end of a member's timeout as Unix milliseconds, or null. */
 function timeoutEndMs(member) {
   const endMs = Date.parse(member.communication_disabled_until ?? "");
-  return endMs > Date.now() ? endMs : null;
+  return endMs > platformNow() ? endMs : null;
 }
 
 function memberEntry(view, member) {
@@ -263,7 +264,7 @@ function timeOut(view, member) {
       fields: { seconds: choiceSetting(t("For"), TIMEOUT_OPTIONS), reason: reasonSetting() },
       run: ({ seconds, reason }) =>
         view.context.api.request("PATCH", memberPath(view, member), {
-          json: { communication_disabled_until: new Date(Date.now() + seconds * 1000).toISOString() },
+          json: { communication_disabled_until: new Date(platformNow() + seconds * 1000).toISOString() },
           reason: reason ?? undefined,
         }),
     }),

@@ -3,6 +3,7 @@
 import { ExplicitContentFilter, MfaLevel } from "../../generated/enums.js";
 import { INCIDENT_HOURS_MAX } from "../../generated/limits.js";
 import { Permissions } from "../../network/enums.js";
+import { platformNow } from "../../network/platform_clock.js";
 import { h, reconcile } from "../../ui/dom.js";
 import { runAndReport, showNotice } from "../../ui/notices.js";
 import { timeElement } from "../../ui/times.js";
@@ -78,7 +79,7 @@ function build(view) {
 
 function pauseEntry(view, { name, label, pausedText, runningText }, denialReason) {
   const endMs = Date.parse(view.guild.incidents_data?.[name] ?? ""),
-    isPaused = endMs > Date.now();
+    isPaused = endMs > platformNow();
   const send = async value => {
     const path = `/guilds/${view.guildId}/incident-actions`;
     const incidents = await view.context.api.request("PUT", path, { json: { [name]: value } });
@@ -89,7 +90,7 @@ function pauseEntry(view, { name, label, pausedText, runningText }, denialReason
       title: t("Pause: {label}", { label: labelInSentence(label) }),
       label: t("Pause"),
       fields: { hours: choiceSetting(t("For"), hourOptions()) },
-      run: ({ hours }) => send(new Date(Date.now() + hours * HOUR_MS).toISOString()),
+      run: ({ hours }) => send(new Date(platformNow() + hours * HOUR_MS).toISOString()),
     });
   const resume = () => runAndReport(() => send(null));
   const button = isPaused
