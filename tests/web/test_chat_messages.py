@@ -452,3 +452,25 @@ async def test_a_message_that_arrives_while_the_history_loads_is_shown(platform:
         await page.get_by_role("navigation", name="Guilds").get_by_role("link", name="Guild").click()
         await playwright.expect(window.message("before")).to_be_visible()
         await playwright.expect(window.message("meanwhile")).to_be_visible()
+
+
+async def test_the_menu_acts_on_its_message_although_the_pointer_is_over_another(platform: ChatPlatform) -> None:
+    expect = pytest.importorskip("playwright.async_api").expect
+    nora = await platform.world.user("nora")
+    guild = await platform.world.guild(nora)
+    for content in ("first", "second"):
+        await guild.send_message(nora, content)
+    async with platform.open_window(nora, general_path(guild)) as window:
+        page = window.page
+        row = await window.wait_message("first")
+        await row.locator(".message-text").click(button="right")
+        item = page.get_by_role("menuitem", name="Delete")
+        await item.wait_for()
+        # A pointer that moves over another row shows the toolbar there.
+        await window.message("second").first.dispatch_event("pointerover")
+        await item.click()
+        dialog = page.get_by_role("dialog", name="Delete this message?")
+        await expect(dialog).to_contain_text("first")
+        await dialog.get_by_role("button", name="Delete").click()
+        await expect(window.message("first")).to_have_count(0)
+        await expect(window.message("second")).to_have_count(1)

@@ -25,7 +25,6 @@ export class MessageToolbar {
   #context;
   #timeline;
   #bar;
-  #message = null;
 
   constructor(context, timeline) {
     this.#context = context;
@@ -55,7 +54,8 @@ export class MessageToolbar {
       if (!row || event.target.closest("a, img, textarea, video") || String(getSelection())) return;
       event.preventDefault();
       this.#show(row);
-      this.#openMenu({ x: event.clientX, y: event.clientY });
+      const message = this.#find(row);
+      if (message !== undefined) this.#openMenu(message, { x: event.clientX, y: event.clientY });
     });
   }
 
@@ -64,16 +64,15 @@ export class MessageToolbar {
     const shortcut = matchShortcut(event, "message");
     const message = this.#find(row);
     if (message === undefined) return;
-    this.#message = message;
     const action = {
-      reply: () => this.#reply(),
-      edit: () => this.#edit(),
-      react: () => this.#react(row),
-      delete: () => this.#delete(),
+      reply: () => this.#reply(message),
+      edit: () => this.#edit(message),
+      react: () => this.#react(message, row),
+      delete: () => this.#delete(message),
       unread: () => this.#markUnread(message),
-      menu: () => this.#openMenu(row),
+      menu: () => this.#openMenu(message, row),
     }[shortcut];
-    if (action === undefined || (shortcut === "edit" && !this.#isMine)) return;
+    if (action === undefined || (shortcut === "edit" && !this.#isMine(message))) return;
     event.preventDefault();
     action();
   }
@@ -97,52 +96,54 @@ export class MessageToolbar {
     return this.#timeline.log.find(row?.dataset.messageId);
   }
 
-  get #isMine() {
-    return this.#message.author.id === this.#context.me.id && !this.#message.webhook_id;
+  #isMine(message) {
+    return message.author.id === this.#context.me.id && !message.webhook_id;
   }
 
-  #can(bits) {
-    return this.#context.state.can(this.#message.channel_id, bits);
+  #can(message, bits) {
+    return this.#context.state.can(message.channel_id, bits);
   }
 
   #show(row) {
     const message = this.#find(row);
     if (message === undefined || this.#bar.parentElement === row) return;
-    this.#message = message;
     const isStored = !(message.flags & MessageFlags.EPHEMERAL);
     this.#bar.replaceChildren(
       ...[
         isStored &&
-          this.#can(Permissions.ADD_REACTIONS) &&
-          iconButton("smile", t("React"), event => this.#react(event.currentTarget)),
+          this.#can(message, Permissions.ADD_REACTIONS) &&
+          iconButton("smile", t("React"), event => this.#react(message, event.currentTarget)),
         isStored &&
           isUserMessage(message) &&
-          this.#can(Permissions.SEND_MESSAGES) &&
-          iconButton("reply", t("Reply"), () => this.#reply()),
-        isStored && this.#isMine && isUserMessage(message) && iconButton("edit", t("Edit"), () => this.#edit()),
-        iconButton("more", t("More"), event => this.#openMenu(event.currentTarget), { "aria-haspopup": "menu" }),
+          this.#can(message, Permissions.SEND_MESSAGES) &&
+          iconButton("reply", t("Reply"), () => this.#reply(message)),
+        isStored &&
+          this.#isMine(message) &&
+          isUserMessage(message) &&
+          iconButton("edit", t("Edit"), () => this.#edit(message)),
+        iconButton("more", t("More"), event => this.#openMenu(message, event.currentTarget), {
+          "aria-haspopup": "menu",
+        }),
       ].filter(Boolean),
     );
     row.append(this.#bar);
   }
 
-  #react(anchor) {
-    const message = this.#message;
+  #react(message, anchor) {
     openEmojiPicker(anchor, this.#context, emoji => toggleReaction(message, emoji, this.#context));
   }
 
-  #reply() {
-    this.#timeline.dispatchEvent(new CustomEvent("reply", { bubbles: true, detail: this.#message }));
+  #reply(message) {
+    this.#timeline.dispatchEvent(new CustomEvent("reply", { bubbles: true, detail: message }));
   }
 
-  #edit() {
-    this.startEditing(this.#message);
+  #edit(message) {
+    this.startEditing(message);
   }
 
-  async #delete() {
-    const message = this.#message,
-      { api, state } = this.#context;
-    if (!this.#isMine && !this.#can(Permissions.MANAGE_MESSAGES)) return;
+  async #delete(message) {
+    const { api, state } = this.#context;
+    if (!this.#isMine(message) && !this.#can(message, Permissions.MANAGE_MESSAGES)) return;
     const quote = h("blockquote", null, summarizeMessage(message, this.#context));
     if (!(await confirmAction(t("Delete this message?"), quote, t("Delete")))) return;
     const isDeleted = await runAndReport(() =>
@@ -155,7 +156,7 @@ export class MessageToolbar {
   #canToggleEmbeds(message) {
     if (message.flags & MessageFlags.EPHEMERAL) return false;
     const hasEmbeds = message.embeds?.length || message.flags & MessageFlags.SUPPRESS_EMBEDS;
-    return Boolean(hasEmbeds) && (this.#isMine || this.#can(Permissions.MANAGE_MESSAGES));
+    return Boolean(hasEmbeds) && (this.#isMine(message) || this.#can(message, Permissions.MANAGE_MESSAGES));
   }
 
   /** Hide or show the embeds and link previews of a message. */
@@ -176,9 +177,8 @@ export class MessageToolbar {
     });
   }
 
-  async #openMenu(anchor) {
-    const message = this.#message,
-      context = this.#context,
+  async #openMenu(message, anchor) {
+    const context = this.#context,
       { api, state, webUrl } = context;
     const channel = state.channels.get(message.channel_id);
     const isStored = !(message.flags & MessageFlags.EPHEMERAL);
@@ -194,13 +194,17 @@ export class MessageToolbar {
     openMenu(anchor, t("Message"), [
       isStored &&
         isUserMessage(message) &&
-        this.#can(Permissions.SEND_MESSAGES) && { label: t("Reply"), icon: "reply", onClick: () => this.#reply() },
+        this.#can(message, Permissions.SEND_MESSAGES) && {
+          label: t("Reply"),
+          icon: "reply",
+          onClick: () => this.#reply(message),
+        },
       isStored &&
-        this.#isMine &&
-        isUserMessage(message) && { label: t("Edit"), icon: "edit", onClick: () => this.#edit() },
+        this.#isMine(message) &&
+        isUserMessage(message) && { label: t("Edit"), icon: "edit", onClick: () => this.#edit(message) },
       isStored &&
         isUserMessage(message) &&
-        this.#can(Permissions.PIN_MESSAGES) && {
+        this.#can(message, Permissions.PIN_MESSAGES) && {
           label: message.pinned ? t("Unpin") : t("Pin"),
           icon: "pin",
           onClick: togglePinned,
@@ -209,7 +213,7 @@ export class MessageToolbar {
         channel?.guild_id &&
         !message.thread &&
         canStartThreads(channel) &&
-        this.#can(Permissions.CREATE_PUBLIC_THREADS) && {
+        this.#can(message, Permissions.CREATE_PUBLIC_THREADS) && {
           label: t("Create thread"),
           icon: "thread",
           onClick: () => createThread(context, message),
@@ -217,7 +221,7 @@ export class MessageToolbar {
       isStored &&
         isUserMessage(message) &&
         !message.poll &&
-        this.#can(Permissions.READ_MESSAGE_HISTORY) && {
+        this.#can(message, Permissions.READ_MESSAGE_HISTORY) && {
           label: t("Forward"),
           icon: "forward",
           onClick: () => this.#forward(message),
@@ -250,14 +254,14 @@ export class MessageToolbar {
       },
       ...commands,
       isStored &&
-        !this.#isMine &&
+        !this.#isMine(message) &&
         reportItem(context, { kind: "message", id: message.id, channel_id: message.channel_id }),
       isStored &&
-        (this.#isMine || this.#can(Permissions.MANAGE_MESSAGES)) && {
+        (this.#isMine(message) || this.#can(message, Permissions.MANAGE_MESSAGES)) && {
           label: t("Delete"),
           icon: "bin",
           danger: true,
-          onClick: () => this.#delete(),
+          onClick: () => this.#delete(message),
         },
     ]);
   }
