@@ -16,7 +16,7 @@ from hubbub.server.commands import certificates
 from hubbub.server.control import ControlApi
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config, VoiceConfig
-from tests.chromium import HEADLESS_CHROMIUM
+from tests.chromium import CHROMIUM, HEADLESS_CHROMIUM
 from tests.third_party_files import HAS_CALL_FILES, MISSING_REASON
 from tests.world import NOW_MS, World, small_config
 
@@ -52,10 +52,10 @@ async def web_world() -> AsyncIterator[World]:
     await app.stop()
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def browser() -> AsyncIterator[Any]:
-    """Chromium, started once for all tests of a process."""
-    if HEADLESS_CHROMIUM is None:
+@asynccontextmanager
+async def running_chromium(program: str | None) -> AsyncIterator[Any]:
+    """Run a Chromium program; skip the test if it is not installed."""
+    if program is None:
         pytest.skip("Chromium is not installed: make browser")
     playwright = pytest.importorskip("playwright.async_api", reason="playwright is not installed")
     async with playwright.async_playwright() as driver:
@@ -65,13 +65,34 @@ async def browser() -> AsyncIterator[Any]:
         arguments += ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
         # Like a browser of a user, block windows that no click opened.
         browser = await driver.chromium.launch(
-            executable_path=HEADLESS_CHROMIUM,
+            executable_path=program,
             args=arguments,
             ignore_default_args=["--disable-popup-blocking"],
             timeout=120_000,
         )
         yield browser
         await browser.close()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def headless_browser() -> AsyncIterator[Any]:
+    """Chromium without a user interface, started once for all tests of a process."""
+    async with running_chromium(HEADLESS_CHROMIUM) as browser:
+        yield browser
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def full_browser() -> AsyncIterator[Any]:
+    """Chromium with all features, started once for all tests of a process with the mark `full_browser`."""
+    async with running_chromium(CHROMIUM) as browser:
+        yield browser
+
+
+@pytest.fixture
+def browser(request: pytest.FixtureRequest) -> Any:
+    """The browser of the test."""
+    needs_all_features = request.node.get_closest_marker("full_browser") is not None
+    return request.getfixturevalue("full_browser" if needs_all_features else "headless_browser")
 
 
 @pytest_asyncio.fixture(loop_scope="session")
