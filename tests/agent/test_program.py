@@ -320,6 +320,14 @@ async def test_a_terminal_line_goes_to_the_pending_question(store_config: object
     assert output == ["Allow? "]
 
 
+async def test_a_question_after_the_end_of_the_input_fails(store_config: object) -> None:
+    terminal = Terminal(io.StringIO(""), lambda _: None)
+    terminal.start()
+    assert await terminal._lines.get() is None
+    with pytest.raises(EOFError):
+        await terminal.ask("Allow? ")
+
+
 def test_the_agent_imports_no_server_module(store_config: object) -> None:
     script = (
         "import sys, hubbub.agent.cli; "

@@ -22,13 +22,15 @@ HELP: Final = """\
 
 
 class Terminal:
-    """Input of the user, by line. A line answers the open question; without an open question it is a command."""
+    """Reads lines from the user. A line answers the open question; if there is none, it is a command."""
 
     def __init__(self, source: TextIO | None = None, write_line: Callable[[str], Any] = print) -> None:
         self._source = source or sys.stdin
         self.write_line = write_line
         self._open_question: asyncio.Future[str] | None = None
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
+        self._has_ended = False
+        """Whether the input has ended, so that no question can be answered."""
 
     def start(self) -> None:
         """Start a thread that reads lines, because not every system can read a terminal asynchronously."""
@@ -36,16 +38,21 @@ class Terminal:
 
         def read_lines() -> None:
             try:
-                for line in self._source:
-                    loop.call_soon_threadsafe(self._handle_line, line.rstrip("\n"))
+                try:
+                    for line in self._source:
+                        loop.call_soon_threadsafe(self._handle_line, line.rstrip("\n"))
+                except ValueError:
+                    # The input was closed, or is not text.
+                    pass
                 loop.call_soon_threadsafe(self._handle_line, None)
-            except (RuntimeError, ValueError):
-                # The agent has stopped.
+            except RuntimeError:
+                # The event loop is closed: the agent has stopped.
                 return
 
         threading.Thread(target=read_lines, name="hubbub-terminal", daemon=True).start()
 
     def _handle_line(self, line: str | None) -> None:
+        self._has_ended = line is None
         if self._open_question is not None and not self._open_question.done():
             if line is None:
                 self._open_question.set_exception(EOFError())
@@ -55,8 +62,10 @@ class Terminal:
             self._lines.put_nowait(line)
 
     async def ask(self, question: str) -> str:
-        """Ask a question and return the answer; raise EOFError if the terminal is closed."""
+        """Ask a question and return the answer; raise EOFError if the input has ended or ends before the answer."""
         self.write_line(question)
+        if self._has_ended:
+            raise EOFError
         self._open_question = asyncio.get_running_loop().create_future()
         try:
             return await self._open_question
