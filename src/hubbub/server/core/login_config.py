@@ -40,11 +40,13 @@ class LoginProviderConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
     email_claim: Claim = "email"
     """The claim with the email address."""
     auto_register: bool = False
-    """Whether users of the provider can create accounts although registration is disabled with `allow_registration`."""
+    """Whether users of the provider can create accounts regardless of the registration settings: also while registration is
+    closed, and without an invite, an approval or an allowed email domain."""
     trust_email: bool = False
-    """Whether addresses that the provider verified count as confirmed, and link the account that confirmed the same one."""
+    """Whether an address that the provider verified counts as confirmed. A login then also links the provider to an existing
+    account that confirmed the address."""
     allowed_email_domains: tuple[Domain, ...] = ()
-    """The domains of verified addresses that can log in; empty for all users of the provider."""
+    """Only users with a verified address of one of these domains can log in; empty allows all users of the provider."""
     second_factor_methods: tuple[Annotated[str, Meta(min_length=1, max_length=64)], ...] = ()
     """The values of the `amr` claim that replace the two-factor code of an account; empty always asks for the code."""
 
@@ -60,7 +62,7 @@ class LoginConfig(msgspec.Struct, frozen=True, kw_only=True):
         return next((provider for provider in self.providers if provider.id == provider_id), None)
 
     def find_by_issuer(self, issuer: str) -> LoginProviderConfig | None:
-        """Return the first provider with this issuer, or None."""
+        """Return the provider with this issuer, or None."""
         return next((provider for provider in self.providers if provider.issuer == issuer), None)
 
 

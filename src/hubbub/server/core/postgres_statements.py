@@ -50,9 +50,11 @@ class Statement:
         self.is_write = not sql.startswith("SELECT") and (
             not sql.startswith("WITH") or _WRITE_PATTERN.search(sql) is not None
         )
-        """Whether the statement may assign a transaction ID."""
+        """Whether the statement may change rows: every statement except SELECT, and WITH without a write. PostgreSQL then
+        assigns a transaction ID."""
         self.may_wait = self.is_write and (not sql.startswith("INSERT ") or " ON CONFLICT" in sql)
-        """Whether the statement may wait for a row that another transaction locks."""
+        """Whether the statement waits if another transaction locks a row. A plain INSERT does not count: it waits only if another
+        transaction inserts the same unique key at the same time, which is rare."""
         self.unprepared_use_count = 0
         """Number of uses before the statement was prepared."""
 
@@ -130,7 +132,7 @@ class StatementCache:
         self._count -= 1
 
     def remove_oldest(self) -> PreparedStatement | None:
-        """Remove and return the oldest statement if there are too many, otherwise return None."""
+        """If the cache is full, remove and return a preparation of the statement that was prepared first; otherwise return None."""
         if self._count < PREPARED_MAX:
             return None
         prepared = next(iter(self._by_statement.values()))[0]

@@ -306,7 +306,7 @@ def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
 def on_session_ended(call: Call, user_id: int, session_id: str) -> None:
     """Remove a user whose last session ended from the guilds in which they are a temporary member without a role."""
     if not call.presences.is_connected(user_id, excluding=session_id):
-        for guild_id in store.list_temporary_guild_ids(call.tx, user_id):
+        for guild_id in store.list_temporary_membership_guild_ids(call.tx, user_id):
             remove(call, guild_id, user_id)
 
 

@@ -237,7 +237,7 @@ def _prunable_ids(call: Call, guild_id: GuildId, days: int, included_role_ids: l
     """Return the IDs of members to prune, without the caller; raise unless the caller may prune."""
     rules.require_can_prune(call, access.get_guild_standing(call, guild_id), included_role_ids)
     since_ms = call.now_ms - days * DAY_MS
-    user_ids = store.list_prunable_ids(call.tx, guild_id, since_ms, included_role_ids)
+    user_ids = store.list_prune_candidate_ids(call.tx, guild_id, since_ms, included_role_ids)
     active_ids = ports.find_active_author_ids(call, guild_id, user_ids, since_ms)
     return [user_id for user_id in user_ids if user_id != call.user_id and user_id not in active_ids]
 

@@ -24,11 +24,11 @@ PERSONAL_DATA: Final = (
 """Columns of these tables that contain IDs of users."""
 READS: Final = {
     "bans": "a banned user cannot join",
-    "guilds": "inactive members for prune",
+    "guilds": "the owner, who is never pruned",
     "member_roles": "roles of members, read with each member",
     "roles": "positions that decide who outranks a member",
     "users": "search by user name; bots of a guild, which are never pruned",
-    "voice_states": "voice channel and connection of members, read with each member",
+    "voice_states": "members who are connected to voice, and their channels",
 }
 """Tables of other slices that this slice reads, with the reason."""
 
@@ -51,7 +51,7 @@ class MemberRow(NamedTuple):
     """End of the timeout in Unix milliseconds; 0 without a timeout, in the past if it is over."""
     bio: str = ""
     temporary: int = 0
-    """1 if the member joined by a temporary invite: they are removed with their last session unless they got a role."""
+    """1 if the member joined by a temporary invite: they are removed when their last session ends, unless they have a role."""
 
 
 class Membership(NamedTuple):
@@ -224,8 +224,8 @@ def list_pending_ids(tx: Tx, guild_id: int) -> list[int]:
     return [row[0] for row in rows]
 
 
-def list_with_prominence(tx: Tx, guild_id: int) -> list[tuple[int, bool]]:
-    """Return each member's ID, and whether they have a role, a nickname or a voice channel."""
+def list_ids_with_prominence(tx: Tx, guild_id: int) -> list[tuple[int, bool]]:
+    """Return each member's ID, and whether the member is prominent: has a role, a nickname or a voice channel."""
     rows = tx.all(
         "SELECT m.user_id, CASE WHEN m.nick IS NOT NULL "
         "OR EXISTS (SELECT 1 FROM member_roles r WHERE r.guild_id = m.guild_id AND r.user_id = m.user_id) "
@@ -271,7 +271,7 @@ def is_banned(tx: Tx, guild_id: int, user_id: int) -> bool:
     return tx.value("SELECT 1 FROM bans WHERE guild_id = ? AND user_id = ?", guild_id, user_id) is not None
 
 
-def list_temporary_guild_ids(tx: Tx, user_id: int) -> list[int]:
+def list_temporary_membership_guild_ids(tx: Tx, user_id: int) -> list[int]:
     """Return the IDs of guilds in which a user is a temporary member without a role."""
     rows = tx.all(
         "SELECT m.guild_id FROM members m WHERE m.user_id = ? AND m.temporary = 1 AND NOT EXISTS "
@@ -318,8 +318,10 @@ def list_bot_ids(tx: Tx, guild_id: int, limit: int) -> list[int]:
     return [row[0] for row in rows]
 
 
-def list_prunable_ids(tx: Tx, guild_id: int, since_ms: int, included_role_ids: Sequence[int]) -> list[int]:
-    """Return the IDs of members who joined before `since_ms` (Unix milliseconds). They may have sent messages since then.
+def list_prune_candidate_ids(
+    tx: Tx, guild_id: int, joined_before_ms: int, included_role_ids: Sequence[int]
+) -> list[int]:
+    """Return the IDs of members who joined before `joined_before_ms` (Unix milliseconds). They may have sent messages since then.
 
     Members with a role that is not in `included_role_ids`, the owner and bots are left out."""
     role_condition = f" AND mr.role_id NOT IN ({placeholders(included_role_ids)})" if included_role_ids else ""
@@ -329,7 +331,7 @@ def list_prunable_ids(tx: Tx, guild_id: int, since_ms: int, included_role_ids: S
         f"AND NOT EXISTS (SELECT 1 FROM member_roles mr WHERE mr.guild_id = m.guild_id AND mr.user_id = m.user_id{role_condition}) "
         "ORDER BY m.user_id",
         guild_id,
-        since_ms,
+        joined_before_ms,
         *included_role_ids,
     )
     return [row[0] for row in rows]

@@ -51,7 +51,7 @@ def _included_members(call: Call, view: GuildView, member_count: int) -> list[Me
     else:
         user_ids = [
             user_id
-            for user_id, is_prominent in store.list_with_prominence(call.tx, guild_id)
+            for user_id, is_prominent in store.list_ids_with_prominence(call.tx, guild_id)
             if is_prominent or call.presences.find(user_id) is not None
         ]
     return list(store.find_many(call.tx, guild_id, user_ids).values())

@@ -8,14 +8,14 @@ import { controlButton, labeled, report } from "./status_line.js";
 export class PeoplePane {
   #world;
   #list;
-  #left;
-  #right;
+  #leftSelect;
+  #rightSelect;
 
   constructor(world) {
     this.#world = world;
     this.#list = h("ul", { class: "rows people" });
-    this.#left = h("select");
-    this.#right = h("select");
+    this.#leftSelect = h("select");
+    this.#rightSelect = h("select");
     this.node = h(
       "div",
       { class: "pane-content" },
@@ -28,8 +28,8 @@ export class PeoplePane {
       h(
         "div",
         { class: "row" },
-        labeled("Left", this.#left),
-        labeled("Right", this.#right),
+        labeled("Left", this.#leftSelect),
+        labeled("Right", this.#rightSelect),
         controlButton("Open side by side", () => this.#openBoth(), { kind: "" }),
       ),
       this.#list,
@@ -39,7 +39,7 @@ export class PeoplePane {
   async show() {
     await this.#world.load();
     const people = this.#world.users.filter(user => !user.bot);
-    for (const [position, select] of [this.#left, this.#right].entries()) {
+    for (const [position, select] of [this.#leftSelect, this.#rightSelect].entries()) {
       const chosenName = select.value || people[position]?.name || "";
       select.replaceChildren(...people.map(user => h("option", { value: user.name }, user.name)));
       select.value = chosenName;
@@ -52,31 +52,31 @@ export class PeoplePane {
           null,
           h("span", { class: "grow" }, h("strong", null, user.name), user.bot ? " bot" : ""),
           h("span", { class: `tag ${user.connected ? "" : "muted"}` }, user.connected ? "connected" : "offline"),
-          !user.bot && controlButton(`Open as ${user.name}`, () => openPerson(user.name)),
+          !user.bot && controlButton(`Open as ${user.name}`, () => openClientAs(user.name)),
         ),
       ),
     );
   }
 
   async #openBoth() {
-    const names = [this.#left.value, this.#right.value];
+    const names = [this.#leftSelect.value, this.#rightSelect.value];
     await openWindow(`hubbub-${names.join("-")}`, async () => {
-      const [left, right] = await Promise.all(names.map(createWindow));
-      const page = new URL("/console/side-by-side", left);
+      const [leftUrl, rightUrl] = await Promise.all(names.map(requestClientUrl));
+      const page = new URL("/console/side-by-side", leftUrl);
       page.hostname = page.hostname.slice(page.hostname.indexOf(".") + 1);
-      page.search = new URLSearchParams({ left, right });
+      page.search = new URLSearchParams({ left: leftUrl, right: rightUrl });
       return page.href;
     });
     report(`The chat clients of ${names.join(" and ")} are open.`);
   }
 }
 
-async function openPerson(name) {
-  await openWindow(`hubbub-${name}`, () => createWindow(name));
+async function openClientAs(name) {
+  await openWindow(`hubbub-${name}`, () => requestClientUrl(name));
   report(`The chat client of ${name} is open.`);
 }
 
-async function createWindow(name) {
+async function requestClientUrl(name) {
   const { url } = await callControl("POST", `/people/${encodeURIComponent(name)}/windows`);
   return url;
 }
