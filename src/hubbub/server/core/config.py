@@ -161,7 +161,7 @@ class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The maximum number of frames that a connection may send per sixty seconds."""
     resume_url: str | None = None
     """The wss:// URL of this process for resumes; by default derived from `public_url`, as a load balancer needs it."""
-    copy_sessions: bool = False
+    has_session_copies: bool = False
     """Whether sessions are copied to another gateway process, which continues them if this process is killed."""
     drain_ms: Count = 10_000
     """The time that sessions have to reconnect elsewhere when the server shuts down."""

@@ -397,7 +397,7 @@ class SessionBackup:
 
     # Lost nodes
 
-    async def find(self, session_id: str) -> GatewaySession | None:
+    async def resolve(self, session_id: str) -> GatewaySession | None:
         """Return a session of a lost node that this node continues from now on; None if there is no copy, or the node runs.
 
         Raise `HandoverDelayed` if the node does not respond, but may still run.
@@ -409,7 +409,7 @@ class SessionBackup:
         if copies is None:
             return None
         if not copies.is_activated:
-            is_lost = await self._is_lost(copies.node)
+            is_lost = await self._probe_loss(copies.node)
             if is_lost is None:
                 raise HandoverDelayed("the node of the session does not respond")
             if not is_lost or self._copies.get(copies.node) is not copies:
@@ -417,7 +417,7 @@ class SessionBackup:
         self._activate(copies, first_session_id=session_id)
         return self._sessions.find(session_id)
 
-    async def _is_lost(self, node: str) -> bool | None:
+    async def _probe_loss(self, node: str) -> bool | None:
         """Return whether a node no longer has a connection to the bus; None if it has one, but does not respond."""
         request = ReplicationRequest(action="ping", node=self._node)
         try:
@@ -451,7 +451,7 @@ class SessionBackup:
             or loop.time() - copies.last_request_at < SILENCE_SECONDS_MAX
         ):
             return
-        is_lost = await self._is_lost(copies.node)
+        is_lost = await self._probe_loss(copies.node)
         silence_seconds = loop.time() - copies.last_request_at
         if self._copies.get(copies.node) is not copies or silence_seconds < SILENCE_SECONDS_MAX:
             return

@@ -232,7 +232,7 @@ class SessionHandover:
             holder, reply = await self._find_holder(user_id, session_id, holder)
             try:
                 if reply.status == "unknown":
-                    session = await self._backup.find(session_id)
+                    session = await self._backup.resolve(session_id)
                     if session is not None:
                         return session if session.user_id == user_id else None
                     if self._now() >= self._reported_at:
@@ -444,7 +444,7 @@ class SessionHandover:
         session = self._sessions.find(request.session_id)
         if session is None and request.action == "describe":
             try:
-                session = await self._backup.find(request.session_id)
+                session = await self._backup.resolve(request.session_id)
             except HandoverDelayed:
                 return _encode(_Reply(status="busy", data=HAS_COPY))
         if session is None:

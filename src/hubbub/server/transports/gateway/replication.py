@@ -107,7 +107,7 @@ class SessionReplication:
 
     def start(self) -> None:
         """Start to copy sessions, unless this process is the only one."""
-        if not isinstance(self._bus, LocalBus) and self._sessions.settings.copy_sessions:
+        if not isinstance(self._bus, LocalBus) and self._sessions.settings.has_session_copies:
             self._tasks.spawn(self._run())
 
     async def close(self) -> None:
