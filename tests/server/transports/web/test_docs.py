@@ -15,7 +15,7 @@ import aiohttp
 import pytest
 
 from hubbub import protocol
-from hubbub.protocol import changes, enums, errors, flags, intents, operation, voice
+from hubbub.protocol import changes, enums, errors, flags, intents, operation, rpc_names, voice
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.app import App
 from hubbub.server.core.config import Config
@@ -72,6 +72,8 @@ def closed_lists() -> Iterator[tuple[str, list[str]]]:
     yield "/docs/scopes", [str(scope) for scope in enums.Scope]
     yield "/docs/webhook-events", names(enums.WebhookEventType)
     documented_elsewhere = {*gateway_enums, enums.Scope, enums.WebhookEventType, operation.Auth}
+    # Names of RPC are not part of the HTTP and gateway reference (spec/rpc.md#5).
+    documented_elsewhere |= {kind for kind in vars(rpc_names).values() if isinstance(kind, type)}
     for module_info in pkgutil.walk_packages(protocol.__path__, f"{protocol.__name__}."):
         for kind in vars(importlib.import_module(module_info.name)).values():
             if isinstance(kind, type) and kind.__module__ == module_info.name and kind not in documented_elsewhere:
