@@ -13,7 +13,7 @@ from hubbub.protocol import changes
 from hubbub.sdk.audio import CHANNELS, SAMPLE_RATE, SAMPLES_PER_CHANNEL
 from hubbub.sdk.media.opus import Decoder, Encoder
 from hubbub.server.core.config import Config, VoiceConfig
-from tests.chromium import HEADLESS_CHROMIUM
+from tests.chromium import CHROMIUM
 from tests.sdk.audio import Tone, tone_share
 from tests.server.voice.caller import Caller
 from tests.server.voice.conftest import ENDPOINT, MakeCaller
@@ -56,14 +56,14 @@ async def receive_tone(caller: Caller, ssrc: int) -> "array[int]":
 @pytest.fixture
 async def chromium() -> AsyncIterator[Any]:
     """Chromium with audio that plays without a user gesture."""
-    if HEADLESS_CHROMIUM is None:
+    if CHROMIUM is None:
         pytest.skip("Chromium is not installed: make browser")
     playwright = pytest.importorskip("playwright.async_api", reason="playwright is not installed")
     options = ["--disable-dev-shm-usage", "--autoplay-policy=no-user-gesture-required"]
     if os.geteuid() == 0:
         options.append("--no-sandbox")
     async with playwright.async_playwright() as driver:
-        browser = await driver.chromium.launch(executable_path=HEADLESS_CHROMIUM, args=options, timeout=120_000)
+        browser = await driver.chromium.launch(executable_path=CHROMIUM, args=options, timeout=120_000)
         yield browser
         await browser.close()
 
