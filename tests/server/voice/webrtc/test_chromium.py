@@ -109,7 +109,8 @@ async def test_a_page_and_a_native_client_receive_each_others_tones(
         await asyncio.gather(sending_task, evaluation, return_exceptions=True)
     assert tone_share(samples, 440) > 0.8
     assert abs(result["hertz"] - 1000) < 30
-    assert result["profile"] == "AEAD_AES_128_GCM"
+    # Older releases of Chromium leave out the prefix.
+    assert result["profile"].removeprefix("SRTP_") == "AEAD_AES_128_GCM"
     assert result["lost"] == 0
 
 
