@@ -463,7 +463,8 @@ async def test_the_menu_acts_on_its_message_although_the_pointer_is_over_another
     async with platform.open_window(nora, general_path(guild)) as window:
         page = window.page
         row = await window.wait_message("first")
-        await row.locator(".message-text").click(button="right")
+        await row.hover()
+        await row.get_by_role("button", name="More").click()
         item = page.get_by_role("menuitem", name="Delete")
         await item.wait_for()
         # A pointer that moves over another row shows the toolbar there.

@@ -99,15 +99,19 @@ class SessionReplication:
         self._wake_event = asyncio.Event()
         self._tasks = BackgroundTasks()
         self._is_preparing = False
-        metrics.watch(metrics.gateway_unprotected_sessions, lambda: len(list(sessions)) - len(self._replicas))
+        self._is_enabled = not isinstance(bus, LocalBus) and sessions.settings.has_session_copies
+        metrics.watch(
+            metrics.gateway_unprotected_sessions,
+            lambda: len(list(sessions)) - len(self._replicas) if self._is_enabled else 0,
+        )
 
     @property
     def _node(self) -> str:
         return self._sessions.presence_feed.node
 
     def start(self) -> None:
-        """Start to copy sessions, unless this process is the only one."""
-        if not isinstance(self._bus, LocalBus) and self._sessions.settings.has_session_copies:
+        """Start to copy sessions if the setting is on and this process is not the only one."""
+        if self._is_enabled:
             self._tasks.spawn(self._run())
 
     async def close(self) -> None:
