@@ -29,7 +29,7 @@ from tests.journeys.test_many_processes import repeat_until_true
 
 pytestmark = pytest.mark.xdist_group("many_processes")
 
-COPY_FLAGS = ("--gateway-copy-sessions", "true")
+COPY_FLAGS = ("--gateway-has-session-copies", "true")
 
 
 @pytest.fixture
