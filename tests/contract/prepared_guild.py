@@ -162,14 +162,16 @@ async def prepare_guild(
         return str((await actor.post(path, **options)).ok()[key])
 
     values["role_id"] = str(await guild.role("plain"))
-    general = f"/channels/{guild.general}"
-    values["message_id"] = await create(f"{general}/messages", json={"content": "hello"})
+    general_path = f"/channels/{guild.general}"
+    values["message_id"] = await create(f"{general_path}/messages", json={"content": "hello"})
     values["announcement_id"] = await create(
         f"/channels/{values['announcement_channel_id']}/messages", json={"content": "news"}
     )
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}, {"poll_media": {"text": "no"}}]}
-    values["poll_id"] = await create(f"{general}/messages", json={"poll": poll})
-    values["thread_id"] = await create(f"{general}/threads", json={"name": "thread", "type": ChannelType.PUBLIC_THREAD})
+    values["poll_id"] = await create(f"{general_path}/messages", json={"poll": poll})
+    values["thread_id"] = await create(
+        f"{general_path}/threads", json={"name": "thread", "type": ChannelType.PUBLIC_THREAD}
+    )
     await create("/stage-instances", json={"channel_id": values["stage_channel_id"], "topic": "talk"})
     image = {"name": "first", "image": data_uri(png())}
     values["emoji_id"] = await create(f"{guild_path}/emojis", json=image)
@@ -180,9 +182,9 @@ async def prepare_guild(
     values["sound_id"] = await create(
         f"{guild_path}/soundboard-sounds", "sound_id", json={"name": "first", "sound": data_uri(mp3(), "audio/mpeg")}
     )
-    hook = (await owner.post(f"{general}/webhooks", json={"name": "hook"})).ok()
+    hook = (await owner.post(f"{general_path}/webhooks", json={"name": "hook"})).ok()
     values["webhook_id"], values["webhook_token"] = hook["id"], hook["token"]
-    values["code"] = await create(f"{general}/invites", "code", json={})
+    values["code"] = await create(f"{general_path}/invites", "code", json={})
     values["template_code"] = await create(f"{guild_path}/templates", "code", json={"name": "template"})
     rule = {
         "name": "rule",

@@ -83,13 +83,13 @@ async def create_seeds(prepared_guild: PreparedGuild) -> Seeds:
         "global": await create(f"{application_path}/commands", command, actor=bot),
         "guild": await create(f"{application_path}{guild_path}/commands", command, actor=bot),
     }
-    general = f"/channels/{guild.general}"
-    bot_message = await create(f"{general}/messages", {"content": "by the bot"}, actor=bot)
-    pinned = await create(f"{general}/messages", {"content": "pinned"})
-    (await owner.put(f"{general}/messages/pins/{pinned}")).ok()
-    to_delete = [await create(f"{general}/messages", {"content": "to delete"}) for _ in range(2)]
+    general_path = f"/channels/{guild.general}"
+    bot_message = await create(f"{general_path}/messages", {"content": "by the bot"}, actor=bot)
+    pinned = await create(f"{general_path}/messages", {"content": "pinned"})
+    (await owner.put(f"{general_path}/messages/pins/{pinned}")).ok()
+    to_delete = [await create(f"{general_path}/messages", {"content": "to delete"}) for _ in range(2)]
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}, {"poll_media": {"text": "no"}}]}
-    bot_poll = await create(f"{general}/messages", {"poll": poll}, actor=bot)
+    bot_poll = await create(f"{general_path}/messages", {"poll": poll}, actor=bot)
     webhook_path = f"/webhooks/{object_ids['webhook_id']}/{object_ids['webhook_token']}"
     webhook_message_id = str(
         (await world.request("POST", f"{webhook_path}?wait=true", json={"content": "by a webhook"})).ok()["id"]
@@ -118,7 +118,7 @@ async def create_seeds(prepared_guild: PreparedGuild) -> Seeds:
     invite_form = aiohttp.FormData()
     invite_form.add_field("payload_json", "{}", content_type="application/json")
     invite_form.add_field("target_users_file", f"user_id\n{friend.id}\n", filename="users.csv", content_type="text/csv")
-    targeted_invite = str((await owner.post(f"{general}/invites", data=invite_form)).ok()["code"])
+    targeted_invite = str((await owner.post(f"{general_path}/invites", data=invite_form)).ok()["code"])
     other_stage_channel_id = str(await guild.channel("second stage", type=ChannelType.GUILD_STAGE_VOICE))
     later = codec.timestamp(NOW_MS + HOUR_MS)
     event = {"guild_scheduled_event_id": object_ids["guild_scheduled_event_id"]}
@@ -209,8 +209,8 @@ async def create_seeds(prepared_guild: PreparedGuild) -> Seeds:
                 "entity_metadata": {"location": "the park"},
             },
         ),
-        "invite_revoke": Seed(bot, {"code": await create(f"{general}/invites", {"unique": True}, key="code")}),
-        "delete_webhook": Seed(bot, {"webhook_id": await create(f"{general}/webhooks", {"name": "more"})}),
+        "invite_revoke": Seed(bot, {"code": await create(f"{general_path}/invites", {"unique": True}, key="code")}),
+        "delete_webhook": Seed(bot, {"webhook_id": await create(f"{general_path}/webhooks", {"name": "more"})}),
         "create_interaction": Seed(
             friend,
             {},

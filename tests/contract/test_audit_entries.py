@@ -217,20 +217,20 @@ async def test_every_audit_action_is_written_by_the_server(builder: RequestBuild
         AuditLogAction.MEMBER_MOVE, response=await owner.patch(member_path, json={"channel_id": other_channel_id})
     )
     await expect(AuditLogAction.MEMBER_DISCONNECT, response=await owner.patch(member_path, json={"channel_id": None}))
-    status = f"/channels/{prepared_guild.voice_channel_id}/voice-status"
+    status_path = f"/channels/{prepared_guild.voice_channel_id}/voice-status"
     await expect(
-        AuditLogAction.VOICE_CHANNEL_STATUS_UPDATE, response=await owner.put(status, json={"status": "chatting"})
+        AuditLogAction.VOICE_CHANNEL_STATUS_UPDATE, response=await owner.put(status_path, json={"status": "chatting"})
     )
-    await expect(AuditLogAction.VOICE_CHANNEL_STATUS_DELETE, response=await owner.put(status, json={"status": ""}))
+    await expect(AuditLogAction.VOICE_CHANNEL_STATUS_DELETE, response=await owner.put(status_path, json={"status": ""}))
 
     # Existing objects are updated and deleted.
-    overwrite = f"{general_path}/permissions/{guild.id}"
+    overwrite_path = f"{general_path}/permissions/{guild.id}"
     for kind, bits in ((AuditLogAction.CHANNEL_OVERWRITE_CREATE, "1"), (AuditLogAction.CHANNEL_OVERWRITE_UPDATE, "2")):
         body = {"type": OverwriteType.ROLE, "allow": "0", "deny": bits}
-        await expect(kind, response=await owner.put(overwrite, json=body))
-    thread = f"/channels/{prepared_guild.thread_id}"
-    await expect(AuditLogAction.THREAD_UPDATE, response=await owner.patch(thread, json={"name": "renamed"}))
-    await expect(AuditLogAction.THREAD_DELETE, response=await owner.delete(thread))
+        await expect(kind, response=await owner.put(overwrite_path, json=body))
+    thread_path = f"/channels/{prepared_guild.thread_id}"
+    await expect(AuditLogAction.THREAD_UPDATE, response=await owner.patch(thread_path, json={"name": "renamed"}))
+    await expect(AuditLogAction.THREAD_DELETE, response=await owner.delete(thread_path))
     endpoints = {endpoint.name: endpoint for endpoint in mutating_endpoints()}
     for name, kinds_when_repeated in (
         ("put_guilds_onboarding", {AuditLogAction.ONBOARDING_PROMPT_CREATE, AuditLogAction.ONBOARDING_PROMPT_DELETE}),

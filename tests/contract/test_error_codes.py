@@ -12,10 +12,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "spec" / "http.md"
 
 def used_codes() -> set[int]:
     """Return the codes that the server or a declared limit refers to."""
-    server = "\n".join(path.read_text("utf-8") for path in sorted((SOURCES / "server").rglob("*.py")))
-    limits = "\n".join(path.read_text("utf-8") for path in sorted((SOURCES / "protocol").rglob("*.py")))
-    used_names = set(re.findall(r"\b[A-Z][A-Z0-9_]+\b", server)) | set(
-        re.findall(r"\bcode=errors\.([A-Z0-9_]+)", limits)
+    server_source = "\n".join(path.read_text("utf-8") for path in sorted((SOURCES / "server").rglob("*.py")))
+    protocol_source = "\n".join(path.read_text("utf-8") for path in sorted((SOURCES / "protocol").rglob("*.py")))
+    used_names = set(re.findall(r"\b[A-Z][A-Z0-9_]+\b", server_source)) | set(
+        re.findall(r"\bcode=errors\.([A-Z0-9_]+)", protocol_source)
     )
     return {
         kind.code

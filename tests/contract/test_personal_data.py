@@ -9,7 +9,7 @@ from tests.contract.test_table_owners import CORE_TABLES
 from tests.server.personal_rows import read_schema
 from tools import personal_data
 
-OTHER_COLUMNS = frozenset(
+NON_USER_COLUMNS = frozenset(
     [
         "afk_channel_id",
         "announcement_id",
@@ -72,7 +72,7 @@ OTHER_COLUMNS = frozenset(
 )
 """Names of columns whose values do not name users, or name bots that belong to an application."""
 
-OTHER_TARGETS = {"command_permissions.target_id"}
+NON_USER_TARGETS = {"command_permissions.target_id"}
 """Columns whose values do not name users, although columns of other tables with this name are."""
 
 
@@ -82,21 +82,21 @@ def user_columns() -> set[str]:
         f"{table}.{column.name}"
         for table, columns in read_schema().items()
         for column in columns
-        if column.name.endswith(("_id", "_by")) and column.name not in OTHER_COLUMNS
-    } - OTHER_TARGETS
+        if column.name.endswith(("_id", "_by")) and column.name not in NON_USER_COLUMNS
+    } - NON_USER_TARGETS
 
 
 def test_every_column_with_ids_of_users_is_declared() -> None:
     declared = [column.column for column in personal_data.collect()]
 
     assert set(declared) - {"users.id"} == user_columns()
-    assert {name for name, number in Counter(declared).items() if number > 1} == set()
+    assert {name for name, count in Counter(declared).items() if count > 1} == set()
 
 
 def test_the_names_of_other_columns_exist() -> None:
     names = {column.name for columns in read_schema().values() for column in columns}
 
-    assert OTHER_COLUMNS - names == set()
+    assert NON_USER_COLUMNS - names == set()
 
 
 def test_the_owner_of_a_table_declares_its_columns() -> None:

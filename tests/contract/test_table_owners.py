@@ -168,7 +168,7 @@ def test_every_table_has_one_owner() -> None:
     owners = Counter(table for tables in declared_tables("TABLES").values() for table in tables) + Counter(CORE_TABLES)
 
     assert set(owners) == all_tables()
-    assert {table: number for table, number in owners.items() if number != 1} == {}
+    assert {table: count for table, count in owners.items() if count != 1} == {}
 
 
 def test_slices_write_only_their_own_tables() -> None:

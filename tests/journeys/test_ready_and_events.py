@@ -251,23 +251,23 @@ async def edit_guild(scenario: Scenario, choose: Choose) -> None:
 
 async def change_expressions(scenario: Scenario, choose: Choose) -> None:
     """Create or delete an emoji, or create, update or delete a soundboard sound."""
-    emojis, sounds = f"/guilds/{scenario.guild.id}/emojis", f"/guilds/{scenario.guild.id}/soundboard-sounds"
-    stored_emojis = (await scenario.owner.get(emojis)).ok()
-    stored_sounds = (await scenario.owner.get(sounds)).ok()["items"]
+    emojis_path, sounds_path = f"/guilds/{scenario.guild.id}/emojis", f"/guilds/{scenario.guild.id}/soundboard-sounds"
+    stored_emojis = (await scenario.owner.get(emojis_path)).ok()
+    stored_sounds = (await scenario.owner.get(sounds_path)).ok()["items"]
     action = choose(4)
     if action == 0:
         roles = [str(role) for role in scenario.role_ids[: choose(2)]]
         body: dict[str, Any] = {"name": f"emoji_{choose(9)}", "image": media.data_uri(media.png()), "roles": roles}
-        await scenario.owner.post(emojis, json=body)
+        await scenario.owner.post(emojis_path, json=body)
     elif action == 1:
         body = {"name": f"sound {choose(9)}", "sound": media.data_uri(media.ogg(), "audio/ogg")}
         if (emoji := choose_one(choose, stored_emojis)) is not None:
             body["emoji_id"] = emoji["id"]
-        await scenario.owner.post(sounds, json=body)
+        await scenario.owner.post(sounds_path, json=body)
     elif action == 2 and stored_emojis:
-        await scenario.owner.delete(f"{emojis}/{choose_one(choose, stored_emojis)['id']}")
+        await scenario.owner.delete(f"{emojis_path}/{choose_one(choose, stored_emojis)['id']}")
     elif stored_sounds:
-        path = f"{sounds}/{choose_one(choose, stored_sounds)['sound_id']}"
+        path = f"{sounds_path}/{choose_one(choose, stored_sounds)['sound_id']}"
         await (scenario.owner.patch(path, json={"volume": choose(2)}) if choose(2) else scenario.owner.delete(path))
 
 

@@ -115,8 +115,8 @@ async def use_platform(user: ApiUser, server: Server, label: str) -> None:
     role = (await user.post(f"/guilds/{guild_id}/roles", {"name": label})).ok()
     (await user.request("PUT", f"/guilds/{guild_id}/members/{member.id}/roles/{role['id']}", json={})).ok()
     message = await member.create_message(channel_id, f"hello <@{user.id}>")
-    reaction = f"/channels/{channel_id}/messages/{message['id']}/reactions/{EMOJI}/@me"
-    (await user.request("PUT", reaction)).ok()
+    reaction_path = f"/channels/{channel_id}/messages/{message['id']}/reactions/{EMOJI}/@me"
+    (await user.request("PUT", reaction_path)).ok()
     thread = (await user.post(f"/channels/{channel_id}/messages/{message['id']}/threads", {"name": "thread"})).ok()
     await user.create_message(thread["id"], "in a thread")
     (await user.request("PATCH", f"/channels/{channel_id}", json={"topic": label})).ok()

@@ -370,12 +370,12 @@ async def test_authorization_fails_immediately_when_no_browser_starts(
 
 async def test_the_expiration_callback_fires_once(world: World) -> None:
     mary = await create_player(world, await create_game(world), connect=False)
-    expirations = mary.record_event("token_expiration")
+    expiration_events = mary.record_event("token_expiration")
     # All but nine minutes of the week have passed, which is inside the ten-minute warning period.
     world.clock.advance((604_800 - 540) * 1000)
 
     await mary.client.connect()
 
-    assert await expirations.next() == ()
-    assert len(expirations.calls) == 1
+    assert await expiration_events.next() == ()
+    assert len(expiration_events.calls) == 1
     await mary.client.close()

@@ -46,7 +46,7 @@ MARY_HZ, ZOE_HZ, ANN_HZ = 440.0, 660.0, 1000.0
 
 async def test_two_callers_receive_each_others_audio_and_the_lobby_shows_the_call(call_lobby: CallLobby) -> None:
     ann = await call_lobby.add_player("ann")
-    reports = ann.record_event("voice_participant_changed")
+    reported_events = ann.record_event("voice_participant_changed")
     mary = await call_lobby.add_caller("mary", MARY_HZ)
     assert [status_report[0] for status_report in mary.statuses.calls] == [
         CallStatus.JOINING,
@@ -54,7 +54,7 @@ async def test_two_callers_receive_each_others_audio_and_the_lobby_shows_the_cal
         CallStatus.SIGNALING_CONNECTED,
         CONNECTED,
     ]
-    participant_changes, speaking_changes = (
+    participant_events, speaking_events = (
         mary.record_event("participant_changed"),
         mary.record_event("speaking_status_changed"),
     )
@@ -62,10 +62,10 @@ async def test_two_callers_receive_each_others_audio_and_the_lobby_shows_the_cal
 
     await wait_for_mutual_audio(mary, zoe)
 
-    assert await participant_changes.next() == (zoe.id, True)
-    assert await reports.next() == (call_lobby.lobby_id, mary.id, True)
-    assert await reports.next() == (call_lobby.lobby_id, zoe.id, True)
-    await speaking_changes.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, True))
+    assert await participant_events.next() == (zoe.id, True)
+    assert await reported_events.next() == (call_lobby.lobby_id, mary.id, True)
+    assert await reported_events.next() == (call_lobby.lobby_id, zoe.id, True)
+    await speaking_events.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, True))
     assert set(mary.call.get_participants()) == {mary.id, zoe.id}
     lobby = ann.client.get_lobby_handle(call_lobby.lobby_id)
     assert lobby is not None
@@ -124,11 +124,11 @@ async def test_a_call_continues_when_a_third_caller_joins_and_leaves(call_lobby:
     mary, zoe = await call_lobby.add_caller("mary", MARY_HZ), await call_lobby.add_caller("zoe", ZOE_HZ)
     ann = await call_lobby.add_caller("ann", ANN_HZ)
     await wait_for_mutual_audio(mary, zoe, ann)
-    participant_changes = mary.record_event("participant_changed")
+    participant_events = mary.record_event("participant_changed")
 
     await ann.player.client.end_call(call_lobby.lobby_id)
 
-    assert await participant_changes.next() == (ann.id, False)
+    assert await participant_events.next() == (ann.id, False)
     assert not ann.call
     assert ann.player.client.get_call(call_lobby.lobby_id) is None
     assert [status_report[0] for status_report in ann.statuses.calls][-2:] == [CallStatus.DISCONNECTING, DISCONNECTED]
@@ -142,7 +142,7 @@ async def test_a_call_continues_when_a_third_caller_joins_and_leaves(call_lobby:
 async def test_a_muted_caller_is_silent_and_the_others_are_notified(call_lobby: CallLobby) -> None:
     mary, zoe = await call_lobby.add_caller("mary", MARY_HZ), await call_lobby.add_caller("zoe", ZOE_HZ)
     await wait_for_mutual_audio(mary, zoe)
-    changed_events, speaking_changes = (
+    changed_events, speaking_events = (
         mary.record_event("on_voice_state_changed"),
         mary.record_event("speaking_status_changed"),
     )
@@ -153,7 +153,7 @@ async def test_a_muted_caller_is_silent_and_the_others_are_notified(call_lobby: 
     state = mary.call.get_voice_state_handle(zoe.id)
     assert state is not None
     assert (state.self_mute, state.self_deaf) == (True, False)
-    await speaking_changes.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, False))
+    await speaking_events.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, False))
     mary.recorder.clear()
     zoe.call.set_self_mute(False)
     assert await changed_events.next() == zoe.id
@@ -163,7 +163,7 @@ async def test_a_muted_caller_is_silent_and_the_others_are_notified(call_lobby: 
 async def test_a_deafened_caller_neither_receives_nor_sends_audio(call_lobby: CallLobby) -> None:
     mary, zoe = await call_lobby.add_caller("mary", MARY_HZ), await call_lobby.add_caller("zoe", ZOE_HZ)
     await wait_for_mutual_audio(mary, zoe)
-    changed_events, speaking_changes = (
+    changed_events, speaking_events = (
         mary.record_event("on_voice_state_changed"),
         mary.record_event("speaking_status_changed"),
     )
@@ -175,7 +175,7 @@ async def test_a_deafened_caller_neither_receives_nor_sends_audio(call_lobby: Ca
     assert state is not None
     assert (state.self_mute, state.self_deaf) == (True, True)
     assert (zoe.call.get_self_deaf(), zoe.player.client.get_self_deaf_all()) == (False, True)
-    await speaking_changes.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, False))
+    await speaking_events.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, False))
     zoe.recorder.clear()
     mary.recorder.clear()
     # Other tests wait for received audio. No audio is received here, so this test waits for captured audio.
@@ -239,7 +239,7 @@ async def test_push_to_talk_sends_microphone_audio_while_pressed(call_lobby: Cal
     assert call is not None
     call.set_audio_mode(AudioModeType.MODE_PTT)
     zoe = await call_lobby.add_caller("zoe", ZOE_HZ)
-    speaking_changes = zoe.record_event("speaking_status_changed")
+    speaking_events = zoe.record_event("speaking_status_changed")
     await headset.recorder.wait_for_tone(0, ZOE_HZ)
     assert mary.id not in zoe.recorder.frame_counts
 
@@ -247,7 +247,7 @@ async def test_push_to_talk_sends_microphone_audio_while_pressed(call_lobby: Cal
     await zoe.recorder.wait_for_tone(mary.id, MARY_HZ)
     call.set_ptt_active(False)
 
-    await speaking_changes.next(lambda user_id, speaking: (user_id, speaking) == (mary.id, False))
+    await speaking_events.next(lambda user_id, speaking: (user_id, speaking) == (mary.id, False))
 
 
 async def test_audio_callbacks_can_modify_received_and_sent_audio(call_lobby: CallLobby, tmp_path: Path) -> None:
@@ -297,8 +297,8 @@ async def test_the_voice_log_describes_a_call(call_lobby: CallLobby, tmp_path: P
     await mary.client.close()
 
     texts = [line.removeprefix(f"Call of lobby {call_lobby.lobby_id}: ") for line in log_lines]
-    statuses = [text for text in texts if text.startswith("status ")]
-    assert statuses[:4] == ["status Joining", "status Connecting", "status SignalingConnected", "status Connected"]
+    status_texts = [text for text in texts if text.startswith("status ")]
+    assert status_texts[:4] == ["status Joining", "status Connecting", "status SignalingConnected", "status Connected"]
     for start in ("connecting at ", "audio through ", f"connected users: {zoe.id}", "joined the encryption group"):
         assert [text for text in texts if text.startswith(start)], (start, texts)
     log_text = (tmp_path / "hubbub-webrtc_0").read_text()
@@ -317,8 +317,8 @@ async def test_a_failing_audio_callback_is_logged_once_and_the_call_continues(ca
         raise ValueError("callback failed")
 
     zoe.call._state.on_captured_audio = zoe.call._state.on_received_audio = fail
-    speaking_changes = mary.record_event("speaking_status_changed")
-    await speaking_changes.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, False))
+    speaking_events = mary.record_event("speaking_status_changed")
+    await speaking_events.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, False))
     zoe.call._state.on_captured_audio, zoe.call._state.on_received_audio = zoe.tone, zoe.recorder
     zoe.recorder.clear()
 
@@ -331,25 +331,25 @@ async def test_a_failing_audio_callback_is_logged_once_and_the_call_continues(ca
 async def test_reset_removes_the_audio_callbacks(call_lobby: CallLobby) -> None:
     mary, zoe = await call_lobby.add_caller("mary", MARY_HZ), await call_lobby.add_caller("zoe", ZOE_HZ)
     await wait_for_mutual_audio(mary, zoe)
-    speaking_changes = mary.record_event("speaking_status_changed")
+    speaking_events = mary.record_event("speaking_status_changed")
 
     zoe.player.client._core.reset()
 
-    await speaking_changes.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, False))
+    await speaking_events.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, False))
     assert (zoe.call._state.on_captured_audio, zoe.call._state.on_received_audio) == (None, None)
     assert zoe.call.get_status() is CONNECTED
 
 
 async def test_the_no_audio_input_callback_reports_silence_and_recovery(call_lobby: CallLobby) -> None:
     mary = await call_lobby.add_player("mary")
-    reports = mary.record_event("no_audio_input")
+    reported_events = mary.record_event("no_audio_input")
     mary.client.set_no_audio_input_threshold(-60.0)
     participant = CallParticipant(mary, call_lobby.lobby_id, MARY_HZ)
     participant.tone.is_on = False
 
-    assert await reports.next() is False
+    assert await reported_events.next() is False
     participant.tone.is_on = True
-    assert await reports.next() is True
+    assert await reported_events.next() is True
 
 
 # Failures
@@ -358,7 +358,7 @@ async def test_the_no_audio_input_callback_reports_silence_and_recovery(call_lob
 async def test_a_call_reconnects_after_its_connection_is_aborted(call_lobby: CallLobby) -> None:
     mary, zoe = await call_lobby.add_caller("mary", MARY_HZ), await call_lobby.add_caller("zoe", ZOE_HZ)
     await wait_for_mutual_audio(mary, zoe)
-    session, participant_changes = voice_session_of(call_lobby, zoe), mary.record_event("participant_changed")
+    session, participant_events = voice_session_of(call_lobby, zoe), mary.record_event("participant_changed")
 
     session.connection.transport.abort()
 
@@ -368,7 +368,7 @@ async def test_a_call_reconnects_after_its_connection_is_aborted(call_lobby: Cal
         participant.recorder.clear()
     await wait_for_mutual_audio(mary, zoe)
     assert voice_session_of(call_lobby, zoe) is session
-    assert participant_changes.calls == []
+    assert participant_events.calls == []
 
 
 async def test_a_call_identifies_again_when_the_voice_server_lost_its_session(call_lobby: CallLobby) -> None:
@@ -390,7 +390,7 @@ async def test_a_call_rejoins_after_its_resume_period_ends(
 ) -> None:
     mary, zoe = await call_lobby.add_caller("mary", MARY_HZ), await call_lobby.add_caller("zoe", ZOE_HZ)
     await wait_for_mutual_audio(mary, zoe)
-    participant_changes, original_open = mary.record_event("participant_changed"), VoiceSocket.open
+    participant_events, original_open = mary.record_event("participant_changed"), VoiceSocket.open
     is_unreachable = True
 
     async def open_if_reachable(self: VoiceSocket) -> None:
@@ -402,11 +402,11 @@ async def test_a_call_rejoins_after_its_resume_period_ends(
     voice_session_of(call_lobby, zoe).connection.transport.abort()
     await zoe.wait_for_status(RECONNECTING)
     await call_lobby.world.clock.run_for(10_000)
-    assert await participant_changes.next() == (zoe.id, False)
+    assert await participant_events.next() == (zoe.id, False)
     is_unreachable = False
 
     await zoe.wait_for_status(CONNECTED)
-    assert await participant_changes.next() == (zoe.id, True)
+    assert await participant_events.next() == (zoe.id, True)
     for participant in (mary, zoe):
         participant.recorder.clear()
     await wait_for_mutual_audio(mary, zoe)
@@ -417,7 +417,10 @@ async def test_a_call_recovers_from_a_full_network_outage(
 ) -> None:
     mary, zoe = await call_lobby.add_caller("mary", MARY_HZ), await call_lobby.add_caller("zoe", ZOE_HZ)
     await wait_for_mutual_audio(mary, zoe)
-    participant_changes, statuses = mary.record_event("participant_changed"), zoe.player.record_event("status_changed")
+    participant_events, status_events = (
+        mary.record_event("participant_changed"),
+        zoe.player.record_event("status_changed"),
+    )
     gateway, original_open = gateway_of(zoe.player.client), VoiceSocket.open
     network_restored = asyncio.Event()
 
@@ -437,14 +440,14 @@ async def test_a_call_recovers_from_a_full_network_outage(
     assert connection.transport is not None
     connection.transport.abort()
     voice_session_of(call_lobby, zoe).connection.transport.abort()
-    await statuses.next(lambda status, *_: status is ClientStatus.RECONNECTING)
+    await status_events.next(lambda status, *_: status is ClientStatus.RECONNECTING)
     await zoe.wait_for_status(RECONNECTING)
     await call_lobby.world.clock.run_for(10_000)
-    assert await participant_changes.next() == (zoe.id, False)
+    assert await participant_events.next() == (zoe.id, False)
     network_restored.set()
 
     await zoe.wait_for_status(CONNECTED)
-    assert await participant_changes.next() == (zoe.id, True)
+    assert await participant_events.next() == (zoe.id, True)
     for participant in (mary, zoe):
         participant.recorder.clear()
     await wait_for_mutual_audio(mary, zoe)
@@ -478,13 +481,13 @@ async def test_deleting_a_lobby_ends_its_call(call_lobby: CallLobby) -> None:
 
 async def test_leaving_the_lobby_leaves_its_call(call_lobby: CallLobby) -> None:
     mary, zoe = await call_lobby.add_caller("mary", MARY_HZ), await call_lobby.add_caller("zoe", ZOE_HZ)
-    participant_changes = zoe.record_event("participant_changed")
+    participant_events = zoe.record_event("participant_changed")
 
     await mary.player.client.leave_lobby(call_lobby.lobby_id)
 
     error, detail = await mary.wait_for_status(DISCONNECTED)
     assert (error, detail) == (CallError.SIGNALING_UNEXPECTED_CLOSE, VoiceCloseCode.DISCONNECTED)
-    assert await participant_changes.next() == (mary.id, False)
+    assert await participant_events.next() == (mary.id, False)
     assert mary.player.client.start_call(call_lobby.lobby_id) is not None
     assert mary.call.get_status() is DISCONNECTED
 
@@ -609,12 +612,12 @@ async def test_a_game_loop_receives_participant_and_speaking_callbacks(call_lobb
 async def test_destroying_a_client_in_a_call_leaves_no_thread_or_voice_state(call_lobby: CallLobby) -> None:
     mary, zoe = await call_lobby.add_caller("mary", MARY_HZ), await call_lobby.add_caller("zoe", ZOE_HZ)
     await wait_for_mutual_audio(mary, zoe)
-    participant_changes = mary.record_event("participant_changed")
+    participant_events = mary.record_event("participant_changed")
 
     await zoe.player.client.close()
 
     assert not zoe.call
-    assert await participant_changes.next() == (zoe.id, False)
+    assert await participant_events.next() == (zoe.id, False)
     await mary.player.client.close()
     # Closing waits for the thread, but not longer than a limit that a busy machine exceeds.
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
@@ -624,7 +627,7 @@ async def test_destroying_a_client_in_a_call_leaves_no_thread_or_voice_state(cal
 
 async def test_a_client_dropped_in_a_call_leaves_no_thread(call_lobby: CallLobby) -> None:
     mary = await call_lobby.add_caller("mary", MARY_HZ)
-    participant_changes = mary.record_event("participant_changed")
+    participant_events = mary.record_event("participant_changed")
     application, world = call_lobby.application, call_lobby.world
     tokens = await application.request_tokens(await world.user("ann"), "openid sdk.social_layer")
 
@@ -639,8 +642,8 @@ async def test_a_client_dropped_in_a_call_leaves_no_thread(call_lobby: CallLobby
     await asyncio.to_thread(play_and_forget)
     gc.collect()
 
-    assert (await participant_changes.next())[1] is True
-    assert (await participant_changes.next())[1] is False
+    assert (await participant_events.next())[1] is True
+    assert (await participant_events.next())[1] is False
     await mary.player.client.close()
     # Closing waits for the thread, but not longer than a limit that a busy machine exceeds.
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):

@@ -59,9 +59,9 @@ async def test_an_invite_is_valid_for_six_hours_of_the_platforms_time(
         zoe.record_event("activity_invite_created"),
         zoe.record_event("activity_invite_updated"),
     )
-    user_updates = zoe.record_event("user_updated")
+    presence_events = zoe.record_event("user_updated")
     await mary.client.update_rich_presence(joinable_activity())
-    await user_updates.next(lambda user_id: user_id == mary.id)
+    await presence_events.next(lambda user_id: user_id == mary.id)
 
     await mary.client.send_activity_invite(zoe.id, "come and jump")
     invite = await invited_events.next()

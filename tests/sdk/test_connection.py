@@ -14,7 +14,7 @@ from tests.world import World
 async def test_the_current_user_is_available_after_connecting(world: World) -> None:
     application = await create_game(world)
     mary = await create_player(world, application, "mary", connect=False)
-    statuses = mary.record_event("status_changed")
+    status_events = mary.record_event("status_changed")
 
     assert mary.client.get_current_user_v2() is None
     unauthenticated = mary.client.get_current_user()
@@ -27,8 +27,8 @@ async def test_the_current_user_is_available_after_connecting(world: World) -> N
     assert (me.id, me.username) == (mary.id, "mary")
     assert mary.client.get_current_user() == me
     assert mary.client.get_application_id() == application.id
-    await statuses.next(lambda status, *_: status is ClientStatus.READY)
-    assert [status for status, _, _ in statuses.calls] == [
+    await status_events.next(lambda status, *_: status is ClientStatus.READY)
+    assert [status for status, _, _ in status_events.calls] == [
         ClientStatus.CONNECTING,
         ClientStatus.CONNECTED,
         ClientStatus.READY,
@@ -51,26 +51,26 @@ async def test_threads_have_names_and_accept_priorities(world: World) -> None:
 
 async def test_disconnecting_ends_the_session(world: World) -> None:
     mary = await create_player(world, await create_game(world))
-    statuses = mary.record_event("status_changed")
+    status_events = mary.record_event("status_changed")
 
     await mary.client.disconnect()
 
     assert mary.client.get_status() is ClientStatus.DISCONNECTED
-    await statuses.next(lambda status, *_: status is ClientStatus.DISCONNECTED)
-    assert [status for status, *_ in statuses.calls] == [ClientStatus.DISCONNECTING, ClientStatus.DISCONNECTED]
+    await status_events.next(lambda status, *_: status is ClientStatus.DISCONNECTED)
+    assert [status for status, *_ in status_events.calls] == [ClientStatus.DISCONNECTING, ClientStatus.DISCONNECTED]
     await mary.client.close()
 
 
 async def test_connecting_without_a_token_fails(world: World) -> None:
     client = new_client(world)
-    statuses = CallbackRecorder()
-    client.set_status_changed_callback(statuses)
+    status_events = CallbackRecorder()
+    client.set_status_changed_callback(status_events)
 
     with pytest.raises(SdkError) as caught:
         await client.connect()
 
     assert caught.value.result.type is ErrorType.VALIDATION_ERROR
-    assert await statuses.next() == (ClientStatus.DISCONNECTED, ClientError.CONNECTION_FAILED, 0)
+    assert await status_events.next() == (ClientStatus.DISCONNECTED, ClientError.CONNECTION_FAILED, 0)
     await client.close()
 
 
@@ -78,13 +78,13 @@ async def test_an_invalid_token_ends_the_attempt_without_retry(world: World) -> 
     application = await create_game(world)
     mary = await create_player(world, application, connect=False)
     await mary.client.revoke_token(application.id, mary.tokens["access_token"])
-    statuses = mary.record_event("status_changed")
+    status_events = mary.record_event("status_changed")
 
     with pytest.raises(SdkError) as caught:
         await mary.client.connect()
 
     assert caught.value.result.type is ErrorType.AUTHORIZATION_FAILED
-    assert await statuses.next(lambda status, *_: status is ClientStatus.DISCONNECTED) == (
+    assert await status_events.next(lambda status, *_: status is ClientStatus.DISCONNECTED) == (
         ClientStatus.DISCONNECTED,
         ClientError.UNEXPECTED_CLOSE,
         CloseCode.AUTHENTICATION_FAILED,
@@ -95,11 +95,11 @@ async def test_an_invalid_token_ends_the_attempt_without_retry(world: World) -> 
 async def test_revoking_the_token_ends_a_running_session(world: World) -> None:
     application = await create_game(world)
     mary = await create_player(world, application)
-    statuses = mary.record_event("status_changed")
+    status_events = mary.record_event("status_changed")
 
     await mary.client.revoke_token(application.id, mary.tokens["access_token"])
 
-    assert (await statuses.next(lambda status, *_: status is ClientStatus.DISCONNECTED))[1:] == (
+    assert (await status_events.next(lambda status, *_: status is ClientStatus.DISCONNECTED))[1:] == (
         ClientError.UNEXPECTED_CLOSE,
         CloseCode.AUTHENTICATION_FAILED,
     )
@@ -108,7 +108,7 @@ async def test_revoking_the_token_ends_a_running_session(world: World) -> None:
 
 async def test_a_lost_connection_is_resumed_without_missed_events(world: World) -> None:
     mary = await create_player(world, await create_game(world))
-    statuses, users = mary.record_event("status_changed"), mary.record_event("user_updated")
+    status_events, updated_events = mary.record_event("status_changed"), mary.record_event("user_updated")
     gateway = mary.client._parts[Connection].gateway
     session_id = gateway.session_id
 
@@ -119,10 +119,10 @@ async def test_a_lost_connection_is_resumed_without_missed_events(world: World) 
     gateway.sleep = reconnect_immediately
     gateway._socket._conn.transport.abort()
 
-    await statuses.next(lambda status, *_: status is ClientStatus.RECONNECTING)
-    await statuses.next(lambda status, *_: status is ClientStatus.READY)
+    await status_events.next(lambda status, *_: status is ClientStatus.RECONNECTING)
+    await status_events.next(lambda status, *_: status is ClientStatus.READY)
     assert gateway.session_id == session_id
-    assert await users.next() == mary.id
+    assert await updated_events.next() == mary.id
     me = mary.client.get_current_user_v2()
     assert me is not None
     assert me.display_name == "Mary Shaw"

@@ -78,7 +78,7 @@ async def test_two_callers_hear_the_microphones_of_each_other(call_lobby: CallLo
 
 async def test_the_microphone_changes_during_a_call_and_a_lost_one_is_replaced(call_lobby: CallLobby) -> None:
     mary = await add_device_caller(call_lobby, "mary", desk=DESK_HZ, studio=STUDIO_HZ)
-    changes = mary.player.record_event("device_change")
+    changed_events = mary.player.record_event("device_change")
     messages: list[str] = []
     mary.client.add_voice_log_callback(lambda message, _: messages.append(message), LoggingSeverity.WARNING)
     zoe = await add_device_caller(call_lobby, "zoe", desk=ZOE_HZ)
@@ -89,7 +89,7 @@ async def test_the_microphone_changes_during_a_call_and_a_lost_one_is_replaced(c
     mary.driver.input_names.remove("studio")
     await zoe.wait_for_tone(DESK_HZ)
 
-    inputs, _ = await changes.next()
+    inputs, _ = await changed_events.next()
     assert [device.name for device in inputs] == ["desk"]
     assert (await mary.client.get_current_input_device()).name == "desk"
     assert "The microphone 'studio' was lost" in messages

@@ -30,8 +30,8 @@ async def create_host_and_guest(world: World) -> tuple[Player, Player]:
 
 async def test_an_invited_player_accepts_and_gets_the_join_secret(world: World) -> None:
     mary, zoe = await create_host_and_guest(world)
-    invited_events, messages = zoe.record_event("activity_invite_created"), zoe.record_event("message_created")
-    own_invites = mary.record_event("activity_invite_created")
+    invited_events, message_events = zoe.record_event("activity_invite_created"), zoe.record_event("message_created")
+    own_invited_events = mary.record_event("activity_invite_created")
 
     await mary.client.send_activity_invite(zoe.id, "come and jump")
 
@@ -40,7 +40,7 @@ async def test_an_invited_player_accepts_and_gets_the_join_secret(world: World) 
     assert invite.application_id == mary.client.get_application_id()
     assert invite.is_valid
     assert await zoe.client.accept_activity_invite(invite) == "let-me-in"
-    assert (messages.calls, own_invites.calls) == ([], [])
+    assert (message_events.calls, own_invited_events.calls) == ([], [])
     await mary.client.close()
     await zoe.client.close()
 
@@ -77,36 +77,36 @@ async def test_an_invite_that_fails_on_one_device_can_be_accepted_on_another(wor
     phone = new_client(world)
     await phone.update_token(AuthorizationTokenType.BEARER, zoe.tokens["access_token"])
     await phone.connect()
-    invites, phone_invites = zoe.record_event("activity_invite_created"), CallbackRecorder()
-    phone.set_activity_invite_created_callback(phone_invites)
+    invited_events, phone_invited_events = zoe.record_event("activity_invite_created"), CallbackRecorder()
+    phone.set_activity_invite_created_callback(phone_invited_events)
     await mary.client.send_activity_invite(zoe.id, "come and jump")
-    invite = await invites.next()
-    updates, phone_updates = zoe.record_event("activity_invite_updated"), CallbackRecorder()
-    phone.set_activity_invite_updated_callback(phone_updates)
+    invite = await invited_events.next()
+    updated_events, phone_updated_events = zoe.record_event("activity_invite_updated"), CallbackRecorder()
+    phone.set_activity_invite_updated_callback(phone_updated_events)
     mary.client.clear_rich_presence()
-    await updates.next()
+    await updated_events.next()
     with pytest.raises(SdkError):
         await zoe.client.accept_activity_invite(invite)
     await mary.client.update_rich_presence(joinable_activity())
-    await phone_updates.next(lambda updated_invite: updated_invite.is_valid)
+    await phone_updated_events.next(lambda updated_invite: updated_invite.is_valid)
 
-    assert await phone.accept_activity_invite(await phone_invites.next()) == "let-me-in"
+    assert await phone.accept_activity_invite(await phone_invited_events.next()) == "let-me-in"
 
-    assert (await invites.next()).message_id == invite.message_id
+    assert (await invited_events.next()).message_id == invite.message_id
     for client in (mary.client, zoe.client, phone):
         await client.close()
 
 
 async def test_an_invite_is_a_message_of_the_conversation(world: World) -> None:
     mary, zoe = await create_host_and_guest(world)
-    zoe_messages, mary_messages = zoe.record_event("message_created"), mary.record_event("message_created")
+    zoe_message_events, mary_message_events = zoe.record_event("message_created"), mary.record_event("message_created")
     first_id = await mary.client.send_user_message(zoe.id, "hello")
     invited_events = zoe.record_event("activity_invite_created")
     await mary.client.send_activity_invite(zoe.id, "come and jump")
     invite = await invited_events.next()
     last_id = await mary.client.send_user_message(zoe.id, "or not")
-    assert await zoe_messages.next(lambda message_id: message_id == last_id) == last_id
-    assert await mary_messages.next(lambda message_id: message_id == last_id) == last_id
+    assert await zoe_message_events.next(lambda message_id: message_id == last_id) == last_id
+    assert await mary_message_events.next(lambda message_id: message_id == last_id) == last_id
     new_zoe_client = new_client(world)
     await new_zoe_client.update_token(AuthorizationTokenType.BEARER, zoe.tokens["access_token"])
     await new_zoe_client.connect()
@@ -125,7 +125,7 @@ async def test_an_invite_is_a_message_of_the_conversation(world: World) -> None:
     handle = zoe.client.get_message_handle(invite.message_id)
     assert handle is not None
     assert handle.content == "come and jump"
-    assert (invite.message_id,) not in zoe_messages.calls + mary_messages.calls
+    assert (invite.message_id,) not in zoe_message_events.calls + mary_message_events.calls
     for client in (mary.client, zoe.client, new_zoe_client):
         await client.close()
 

@@ -69,12 +69,12 @@ async def open_linked_lobby(world: World) -> AsyncIterator[LinkedLobbySetup]:
     guild = await world.guild(mary.user)
     assert application.bot is not None
     body = {"members": [{"id": str(mary.id), "flags": LobbyMemberFlags.CAN_LINK_LOBBY}, {"id": str(zoe.id)}]}
-    creation_recorder, update_recorder = (
+    created_recorders, update_recorder = (
         [player.record_event("lobby_created") for player in (mary, zoe)],
         zoe.record_event("lobby_updated"),
     )
     lobby_id = int((await application.bot.post("/lobbies", json=body)).ok()["id"])
-    for recorder in creation_recorder:
+    for recorder in created_recorders:
         await recorder.next()
     setup = LinkedLobbySetup(application, mary, zoe, guild, lobby_id, update_recorder)
     await mary.client.link_channel_to_lobby(lobby_id, guild.general)
@@ -173,9 +173,12 @@ async def test_a_game_friends_new_name_is_visible(world: World) -> None:
 async def test_a_platform_friends_new_name_is_visible(world: World) -> None:
     application = await create_game(world)
     mary, zoe = await create_player(world, application, "mary"), await create_player(world, application, "zoe")
-    requests, accepted_events = zoe.record_event("relationship_created"), mary.record_event("relationship_created")
+    request_events, accepted_events = (
+        zoe.record_event("relationship_created"),
+        mary.record_event("relationship_created"),
+    )
     await mary.client.send_platform_friend_request_by_id(zoe.id)
-    await requests.next()
+    await request_events.next()
     await zoe.client.accept_platform_friend_request(mary.id)
     await accepted_events.next(lambda user_id, _: is_platform_friend(mary, user_id))
     updated_events = mary.record_event("user_updated")
@@ -195,7 +198,7 @@ async def test_a_lobby_members_new_name_is_visible_to_members_only(world: World)
     await zoe.client.create_or_join_lobby("pond")
     await added_events.next()
     other_lobby_id = await rob.client.create_or_join_lobby("another pond")
-    updated_events, changed_events, rob_updates = (
+    updated_events, changed_events, rob_updated_events = (
         mary.record_event("user_updated"),
         mary.record_event("lobby_member_updated"),
         rob.record_event("user_updated"),
@@ -208,7 +211,7 @@ async def test_a_lobby_members_new_name_is_visible_to_members_only(world: World)
     # Events about Zoe would reach Rob before the next event that he receives.
     await mary.client.create_or_join_lobby("another pond")
     await joined_events.next(lambda lobby_id, _: lobby_id == other_lobby_id)
-    assert rob_updates.calls == []
+    assert rob_updated_events.calls == []
     for player in (mary, zoe, rob):
         await player.client.close()
 
@@ -218,13 +221,13 @@ async def test_a_conversation_partners_new_name_is_visible(world: World) -> None
     mary, zoe = await create_player(world, application, "mary"), await create_player(world, application, "zoe")
     rob = await create_player(world, application, "rob", scopes="openid sdk.social_layer_presence")
     await world.guild(mary.user, zoe.user, rob.user)
-    messages = mary.record_event("message_created")
+    message_events = mary.record_event("message_created")
     for player in (mary, rob):
         body = {"recipients": [str(player.id)]}
         channel_id = (await zoe.user.post("/users/@me/channels", json=body)).ok()["id"]
         (await zoe.user.post(f"/channels/{channel_id}/messages", json={"content": "hello"})).ok()
-    await messages.next()
-    updated_events, rob_updates = mary.record_event("user_updated"), rob.record_event("user_updated")
+    await message_events.next()
+    updated_events, rob_updated_events = mary.record_event("user_updated"), rob.record_event("user_updated")
 
     await rename_player(zoe, "Zoe the Wise")
 
@@ -232,7 +235,7 @@ async def test_a_conversation_partners_new_name_is_visible(world: World) -> None
     # A game without access to conversations does not know their recipients. An event about Zoe would arrive before the
     # event about Rob.
     await rename_player(rob, "Rob the Watchful")
-    assert await rob_updates.next() == rob.id
+    assert await rob_updated_events.next() == rob.id
     for player in (mary, zoe, rob):
         await player.client.close()
 
@@ -280,10 +283,10 @@ async def test_a_provisional_friends_new_name_is_visible(world: World) -> None:
     application = await create_game(world)
     mary = await create_player(world, application, "mary")
     async with connect_provisional_player(world, application) as (client, provisional_id):
-        requests, accepted_events = CallbackRecorder(), mary.record_event("relationship_created")
-        client.set_relationship_created_callback(requests)
+        request_events, accepted_events = CallbackRecorder(), mary.record_event("relationship_created")
+        client.set_relationship_created_callback(request_events)
         await mary.client.send_game_friend_request_by_id(provisional_id)
-        await requests.next()
+        await request_events.next()
         await client.accept_game_friend_request(mary.id)
         await accepted_events.next(lambda user_id, _: is_game_friend(mary, user_id))
         updated_events = mary.record_event("user_updated")
@@ -316,43 +319,46 @@ def is_hidden(viewer: Player, other: Player) -> bool:
 
 
 async def test_removing_a_friend_hides_their_activity(world: World) -> None:
-    mary, zoe, updated_users = await create_friends_with_activity(world)
+    mary, zoe, updated_events = await create_friends_with_activity(world)
 
     await mary.client.remove_game_friend(zoe.id)
 
-    await updated_users.next(lambda user_id: user_id == mary.id and is_hidden(zoe, mary))
+    await updated_events.next(lambda user_id: user_id == mary.id and is_hidden(zoe, mary))
     await mary.client.close()
     await zoe.client.close()
 
 
 @pytest.mark.parametrize("blocker", ["player", "viewer"])
 async def test_a_block_hides_presence(world: World, blocker: str) -> None:
-    mary, zoe, updated_users = await create_friends_with_activity(world)
+    mary, zoe, updated_events = await create_friends_with_activity(world)
 
     if blocker == "player":
         await mary.client.block_user(zoe.id)
     else:
         await zoe.client.block_user(mary.id)
 
-    await updated_users.next(lambda user_id: user_id == mary.id and is_hidden(zoe, mary))
+    await updated_events.next(lambda user_id: user_id == mary.id and is_hidden(zoe, mary))
     await mary.client.close()
     await zoe.client.close()
 
 
 async def test_a_remaining_game_friend_still_sees_the_activity(world: World) -> None:
-    mary, zoe, updated_users = await create_friends_with_activity(world)
-    relationships, deleted_events = mary.record_event("relationship_created"), zoe.record_event("relationship_deleted")
+    mary, zoe, updated_events = await create_friends_with_activity(world)
+    relationship_events, deleted_events = (
+        mary.record_event("relationship_created"),
+        zoe.record_event("relationship_deleted"),
+    )
     await zoe.client.send_platform_friend_request_by_id(mary.id)
-    await relationships.next()
+    await relationship_events.next()
     await mary.client.accept_platform_friend_request(zoe.id)
-    await relationships.next(lambda user_id, _: is_platform_friend(mary, user_id))
+    await relationship_events.next(lambda user_id, _: is_platform_friend(mary, user_id))
 
     (await mary.user.delete(f"/users/@me/relationships/{zoe.id}")).ok()
 
     await deleted_events.next(lambda user_id, platform: (user_id, platform) == (mary.id, True))
     assert visible_activity(zoe, mary) is not None
     await mary.client.update_rich_presence(joinable_activity(state="Out of the puddle"))
-    await updated_users.next(
+    await updated_events.next(
         lambda _: (activity := visible_activity(zoe, mary)) is not None and activity.state == "Out of the puddle"
     )
     await mary.client.close()
@@ -393,14 +399,14 @@ async def test_a_friend_request_comes_with_the_application_profile(world: World,
     application = await create_game(world)
     mary = await create_player(world, application, "mary")
     async with connect_provisional_player(world, application) as (client, provisional_id):
-        relationships = mary.record_event("relationship_created")
+        relationship_events = mary.record_event("relationship_created")
 
         if is_platform_request:
             await client.send_platform_friend_request_by_id(mary.id)
         else:
             await client.send_game_friend_request_by_id(mary.id)
 
-        await relationships.next(lambda user_id, _: user_id == provisional_id)
+        await relationship_events.next(lambda user_id, _: user_id == provisional_id)
         assert [external for external, _ in application_profiles(mary, provisional_id)] == ["hero-1"]
     await mary.client.close()
 
@@ -409,18 +415,18 @@ async def test_a_profile_changed_by_the_backend_is_visible(world: World) -> None
     application = await create_game(world)
     mary, zoe, rob = [await create_player(world, application, name) for name in ("mary", "zoe", "rob")]
     async with connect_provisional_player(world, application) as (client, provisional_id):
-        requests, added_events = mary.record_event("relationship_created"), zoe.record_event("lobby_member_added")
+        request_events, added_events = mary.record_event("relationship_created"), zoe.record_event("lobby_member_added")
         await client.send_game_friend_request_by_id(mary.id)
-        await requests.next()
+        await request_events.next()
         await zoe.client.create_or_join_lobby("pond")
         await client.create_or_join_lobby("pond")
         await added_events.next()
-        own_updates, rob_updates, joined_events = (
+        own_updated_events, rob_updated_events, joined_events = (
             CallbackRecorder(),
             rob.record_event("user_updated"),
             rob.record_event("lobby_member_added"),
         )
-        client.set_user_updated_callback(own_updates)
+        client.set_user_updated_callback(own_updated_events)
         recorders = [player.record_event("user_updated") for player in (mary, zoe)]
         (handle,) = mary.client.get_user_application_profiles(provisional_id)
 
@@ -431,14 +437,14 @@ async def test_a_profile_changed_by_the_backend_is_visible(world: World) -> None
         for player, recorder in zip((mary, zoe), recorders, strict=True):
             await recorder.next(lambda user_id: user_id == provisional_id)
             assert application_profiles(player, provisional_id) == [("hero-1", "Paladin")]
-        await own_updates.next(lambda user_id: user_id == provisional_id)
+        await own_updated_events.next(lambda user_id: user_id == provisional_id)
         assert client.get_user_application_profiles(provisional_id)[0].username == "Paladin"
         assert (handle.username, json.loads(handle.metadata)) == ("Paladin", {"level": "9"})
         # Events about the provisional player would reach Rob before the next event that he receives.
         await rob.client.create_or_join_lobby("another pond")
         await mary.client.create_or_join_lobby("another pond")
         await joined_events.next()
-        assert rob_updates.calls == []
+        assert rob_updated_events.calls == []
     for player in (mary, zoe, rob):
         await player.client.close()
 

@@ -87,13 +87,13 @@ async def test_the_client_retries_until_it_gets_a_gateway_url(
     world: World, fault: HttpFault, detail: int, min_wait_seconds: float
 ) -> None:
     mary = await create_player(world, await create_game(world), connect=False)
-    statuses, waits = mary.record_event("status_changed"), record_waits(mary.client)
+    status_events, waits = mary.record_event("status_changed"), record_waits(mary.client)
     world.app.faults.add(fault)
 
     await mary.client.connect()
 
-    await statuses.next(lambda status, *_: status is ClientStatus.READY)
-    assert statuses.calls == [
+    await status_events.next(lambda status, *_: status is ClientStatus.READY)
+    assert status_events.calls == [
         (ClientStatus.CONNECTING, ClientError.NONE, 0),
         (ClientStatus.HTTP_WAIT, FAILED, detail),
         (ClientStatus.CONNECTING, ClientError.NONE, 0),
@@ -107,7 +107,7 @@ async def test_the_client_retries_until_it_gets_a_gateway_url(
 
 async def test_reconnect_delays_grow_with_jitter(world: World) -> None:
     mary = await create_player(world, await create_game(world), connect=False)
-    waits, statuses = record_waits(mary.client), mary.record_event("status_changed")
+    waits, status_events = record_waits(mary.client), mary.record_event("status_changed")
     world.app.faults.add(GatewayFault(effect="close", code=CloseCode.UNKNOWN_ERROR, moment="identify", times=8))
 
     await mary.client.connect()
@@ -115,13 +115,13 @@ async def test_reconnect_delays_grow_with_jitter(world: World) -> None:
     max_waits = [min(60.0, 2.0**attempt) for attempt in range(8)]
     assert [max_wait / 2 <= wait <= max_wait for wait, max_wait in zip(waits, max_waits, strict=True)] == [True] * 8
     assert len({wait / max_wait for wait, max_wait in zip(waits, max_waits, strict=True)}) == 8
-    assert (ClientStatus.RECONNECTING, CLOSED, CloseCode.UNKNOWN_ERROR) in statuses.calls
+    assert (ClientStatus.RECONNECTING, CLOSED, CloseCode.UNKNOWN_ERROR) in status_events.calls
 
     # The delay starts small again after the client was Ready.
     assert world.app.gateway is not None
     world.app.gateway.apply_fault(GatewayFault(effect="drop", user_id=mary.id))
-    await statuses.next(lambda status, *_: status is ClientStatus.READY)
-    await statuses.next(lambda status, *_: status is ClientStatus.READY)
+    await status_events.next(lambda status, *_: status is ClientStatus.READY)
+    await status_events.next(lambda status, *_: status is ClientStatus.READY)
     assert waits[8] <= 1.0
     await mary.client.close()
 
@@ -133,7 +133,7 @@ async def test_an_unresponsive_gateway_is_abandoned_after_the_timeout(world: Wor
 
     server = await asyncio.start_server(never_respond, "127.0.0.1", 0)
     mary = await create_player(world, await create_game(world))
-    statuses, waits = mary.record_event("status_changed"), record_waits(mary.client)
+    status_events, waits = mary.record_event("status_changed"), record_waits(mary.client)
     mary.client.set_http_request_timeout(200)
     gateway = gateway_of(mary.client)
     assert gateway._session is not None
@@ -142,9 +142,12 @@ async def test_an_unresponsive_gateway_is_abandoned_after_the_timeout(world: Wor
     assert world.app.gateway is not None
     world.app.gateway.apply_fault(GatewayFault(effect="drop", user_id=mary.id))
 
-    await statuses.next(lambda status, *_: status is ClientStatus.READY)
+    await status_events.next(lambda status, *_: status is ClientStatus.READY)
 
-    assert [error for status, error, _ in statuses.calls if status is ClientStatus.RECONNECTING] == [CLOSED, FAILED]
+    assert [error for status, error, _ in status_events.calls if status is ClientStatus.RECONNECTING] == [
+        CLOSED,
+        FAILED,
+    ]
     assert len(waits) == 2
     await mary.client.close()
     server.close()
@@ -166,12 +169,12 @@ async def test_an_unresponsive_gateway_is_abandoned_after_the_timeout(world: Wor
 )
 async def test_fatal_close_codes_end_the_connection(world: World, code: int) -> None:
     mary = await create_player(world, await create_game(world))
-    statuses, waits = mary.record_event("status_changed"), record_waits(mary.client)
+    status_events, waits = mary.record_event("status_changed"), record_waits(mary.client)
     assert world.app.gateway is not None
 
     world.app.gateway.apply_fault(GatewayFault(effect="close", code=code, user_id=mary.id))
 
-    assert await statuses.next() == (ClientStatus.DISCONNECTED, CLOSED, code)
+    assert await status_events.next() == (ClientStatus.DISCONNECTED, CLOSED, code)
     assert (mary.client.get_status(), waits) == (ClientStatus.DISCONNECTED, [])
     # The game may connect again.
     await mary.client.connect()
@@ -183,27 +186,27 @@ async def test_an_invalid_session_is_replaced_with_full_state(world: World) -> N
     mary = await create_player(world, await create_game(world))
     lobby_id = await mary.client.create_or_join_lobby("secret")
     await mary.client.set_online_status(StatusType.DND)
-    statuses, lobbies = mary.record_event("status_changed"), mary.record_event("lobby_created")
+    status_events, lobby_events = mary.record_event("status_changed"), mary.record_event("lobby_created")
     record_waits(mary.client)
     previous_session_id = gateway_of(mary.client).session_id
     assert world.app.gateway is not None
 
     world.app.gateway.apply_fault(GatewayFault(effect="invalid_session", user_id=mary.id))
 
-    await statuses.next(lambda status, *_: status is ClientStatus.READY)
-    assert [status for status, *_ in statuses.calls] == [
+    await status_events.next(lambda status, *_: status is ClientStatus.READY)
+    assert [status for status, *_ in status_events.calls] == [
         ClientStatus.RECONNECTING,
         ClientStatus.CONNECTED,
         ClientStatus.READY,
     ]
     assert gateway_of(mary.client).session_id != previous_session_id
-    assert (mary.client.get_lobby_ids(), lobbies.calls) == ([lobby_id], [])
+    assert (mary.client.get_lobby_ids(), lobby_events.calls) == ([lobby_id], [])
     await mary.client.close()
 
 
 async def test_unacknowledged_heartbeats_cause_a_resume(fast_heartbeat_world: World) -> None:
     mary = await create_player(fast_heartbeat_world, await create_game(fast_heartbeat_world))
-    statuses, log_lines = mary.record_event("status_changed"), CallbackRecorder()
+    status_events, log_lines = mary.record_event("status_changed"), CallbackRecorder()
     mary.client.add_log_callback(log_lines, LoggingSeverity.WARNING)
     record_waits(mary.client)
     session_id = gateway_of(mary.client).session_id
@@ -211,9 +214,9 @@ async def test_unacknowledged_heartbeats_cause_a_resume(fast_heartbeat_world: Wo
 
     fast_heartbeat_world.app.gateway.apply_fault(GatewayFault(effect="delay", delay_ms=600_000, user_id=mary.id))
 
-    await statuses.next(lambda status, *_: status is ClientStatus.RECONNECTING)
+    await status_events.next(lambda status, *_: status is ClientStatus.RECONNECTING)
     await log_lines.next(lambda text, _: "heartbeat" in text)
-    await statuses.next(lambda status, *_: status is ClientStatus.READY)
+    await status_events.next(lambda status, *_: status is ClientStatus.READY)
     assert gateway_of(mary.client).session_id == session_id
     await mary.client.close()
 
@@ -259,7 +262,7 @@ async def test_presence_set_right_after_connecting_is_sent_with_the_session(
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     mary, zoe = await create_friends(world)
     await mary.client.disconnect()
-    changed_events, statuses = zoe.record_event("user_updated"), mary.record_event("status_changed")
+    changed_events, status_events = zoe.record_event("user_updated"), mary.record_event("status_changed")
 
     connecting = mary.client.connect()
     await mary.client.update_rich_presence(joinable_activity())
@@ -267,7 +270,7 @@ async def test_presence_set_right_after_connecting_is_sent_with_the_session(
     assert mary.client.get_status() is ClientStatus.CONNECTING
     await connecting
     await changed_events.next(lambda user_id: user_id == mary.id and visible_activity(zoe, mary) is not None)
-    await statuses.next(lambda status, *_: status is ClientStatus.READY)
+    await status_events.next(lambda status, *_: status is ClientStatus.READY)
     await mary.client.close()
     await zoe.client.close()
 
@@ -367,13 +370,13 @@ async def test_a_late_response_is_a_failure(world: World) -> None:
 async def test_a_renewed_token_does_not_interrupt_the_session(world: World) -> None:
     application = await create_game(world)
     mary = await create_player(world, application)
-    statuses, session_id = mary.record_event("status_changed"), gateway_of(mary.client).session_id
+    status_events, session_id = mary.record_event("status_changed"), gateway_of(mary.client).session_id
 
     renewed = await mary.client.refresh_token(application.id, mary.tokens["refresh_token"])
     await mary.client.update_token(BEARER, renewed.access_token)
 
     assert await mary.client.create_or_join_lobby("secret")
-    assert (statuses.calls, gateway_of(mary.client).session_id) == ([], session_id)
+    assert (status_events.calls, gateway_of(mary.client).session_id) == ([], session_id)
     await mary.client.close()
 
 
@@ -384,11 +387,11 @@ async def test_another_players_token_starts_a_new_session(world: World) -> None:
     sent_id = await zoe.client.send_user_message(mary.id, "for mary alone")
     await recorder.next(lambda message_id: message_id == sent_id)
     rob = await create_player(world, application, "rob", connect=False)
-    statuses = mary.record_event("status_changed")
+    status_events = mary.record_event("status_changed")
 
     await mary.client.update_token(BEARER, rob.tokens["access_token"])
 
-    await statuses.next(lambda status, *_: status is ClientStatus.READY)
+    await status_events.next(lambda status, *_: status is ClientStatus.READY)
     me = mary.client.get_current_user_v2()
     assert me is not None
     assert (me.id, me.username) == (rob.id, "rob")
@@ -400,12 +403,12 @@ async def test_another_players_token_starts_a_new_session(world: World) -> None:
 async def test_a_revoked_token_gets_no_expiration_callback(world: World) -> None:
     application = await create_game(world)
     mary = await create_player(world, application)
-    statuses, tokens = mary.record_event("status_changed"), tokens_of(mary)
+    status_events, tokens = mary.record_event("status_changed"), tokens_of(mary)
     assert tokens._expiry_timer is not None
 
     await mary.client.revoke_token(application.id, mary.tokens["access_token"])
 
-    await statuses.next(lambda status, *_: status is ClientStatus.DISCONNECTED)
+    await status_events.next(lambda status, *_: status is ClientStatus.DISCONNECTED)
     assert tokens._expiry_timer is None
     await mary.client.close()
 

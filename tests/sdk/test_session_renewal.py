@@ -33,14 +33,17 @@ EVENTS = (
     "lobby_member_removed",
     "activity_invite_updated",
 )
-_numbers = itertools.count()
+_activity_numbers = itertools.count()
 
 
 async def record_callbacks_after_session_loss(
     world: World, mary: Player, make_changes: Callable[[], Awaitable[object]]
 ) -> dict[str, list[tuple[object, ...]]]:
     """Return the callbacks of Mary's game for changes made while her session is lost."""
-    recorders, statuses = {event: mary.record_event(event) for event in EVENTS}, mary.record_event("status_changed")
+    recorders, status_events = (
+        {event: mary.record_event(event) for event in EVENTS},
+        mary.record_event("status_changed"),
+    )
 
     async def wait_before_reconnect(_: float) -> None:
         assert mary.client.get_status() is ClientStatus.RECONNECTING
@@ -49,7 +52,7 @@ async def record_callbacks_after_session_loss(
     gateway_of(mary.client).sleep = wait_before_reconnect
     assert world.app.gateway is not None
     world.app.gateway.apply_fault(GatewayFault(effect="invalid_session", user_id=mary.id))
-    await statuses.next(lambda status, *_: status is ClientStatus.READY)
+    await status_events.next(lambda status, *_: status is ClientStatus.READY)
     return {event: recorder.calls for event, recorder in recorders.items() if recorder.calls}
 
 
@@ -63,9 +66,11 @@ async def create_three_players(world: World) -> tuple[Player, Player, Player]:
 
 async def wait_processed(mary: Player, zoe: Player) -> None:
     """Wait until Mary's game has received everything that Zoe did so far."""
-    updates, state = mary.record_event("user_updated"), f"Puddle {next(_numbers)}"
+    updated_events, state = mary.record_event("user_updated"), f"Puddle {next(_activity_numbers)}"
     await zoe.client.update_rich_presence(joinable_activity(state=state))
-    await updates.next(lambda _: (activity := visible_activity(mary, zoe)) is not None and activity.state == state)
+    await updated_events.next(
+        lambda _: (activity := visible_activity(mary, zoe)) is not None and activity.state == state
+    )
 
 
 def visible_activity_state(viewer: Player, other: Player) -> str | None:
@@ -86,9 +91,9 @@ async def close_clients(*players: Player) -> None:
 
 async def test_friends_added_and_removed_meanwhile_are_reported(world: World) -> None:
     mary, zoe, rob = await create_three_players(world)
-    relationships, handle = mary.record_event("relationship_created"), mary.client.get_relationship_handle(zoe.id)
+    relationship_events, handle = mary.record_event("relationship_created"), mary.client.get_relationship_handle(zoe.id)
     await befriend_on_platform(mary.user, zoe.user)
-    await relationships.next(lambda *_: handle.platform_relationship_type is RelationshipType.FRIEND)
+    await relationship_events.next(lambda *_: handle.platform_relationship_type is RelationshipType.FRIEND)
     await wait_processed(mary, zoe)
 
     async def make_changes() -> None:

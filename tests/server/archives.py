@@ -82,8 +82,8 @@ async def fill_guild(world: World, guild: Guild) -> dict[str, int]:
     post = {"name": "An idea", "message": {"content": "do it"}}
     (await bob.post(f"/channels/{forum_id}/threads", json=post)).ok()
     webhook = (await owner.post(f"/channels/{paintings_channel_id}/webhooks", json={"name": "Camera"})).ok()
-    execute = f"/webhooks/{webhook['id']}/{webhook['token']}"
-    (await world.request("POST", f"{execute}?wait=true", json={"content": "click", "username": "Kodak"})).ok()
+    execute_path = f"/webhooks/{webhook['id']}/{webhook['token']}"
+    (await world.request("POST", f"{execute_path}?wait=true", json={"content": "click", "username": "Kodak"})).ok()
     banned_member = await guild.member()
     await guild.send_message(banned_member, "bye")
     (await owner.put(f"{api}/bans/{banned_member.id}", json={})).ok()

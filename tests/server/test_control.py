@@ -537,8 +537,8 @@ async def test_the_trace_contains_rejected_requests(rehearsal: Rehearsal) -> Non
         ("GET", "/users/@me", None, 401),
     ]
     assert rejected[0]["body"]["errors"]["content"]["_errors"][0]["code"] == "BASE_TYPE_MAX_LENGTH"
-    query = f"/trace?user_id={bob.id}&after={rejected[0]['number']}"
-    assert (await rehearsal.control_request("GET", query)).ok()["refused"] == []
+    trace_path = f"/trace?user_id={bob.id}&after={rejected[0]['number']}"
+    assert (await rehearsal.control_request("GET", trace_path)).ok()["refused"] == []
     await rehearsal.control_request("DELETE", "/trace")
     assert (await rehearsal.control_request("GET", "/trace")).ok()["refused"] == []
 

@@ -188,8 +188,8 @@ async def test_people_of_a_fork_act_in_the_fork(rehearsal: Rehearsal) -> None:
     body = {"channel": "general", "content": "in the fork"}
     headers = {"Authorization": f"Bearer {fork['control_token']}"}
     (await rehearsal.request("POST", f"{fork['control']}/people/alice/say", json=body, headers=headers)).ok()
-    messages = f"{fork['control']}/people/bob/messages?channel=general"
-    [message] = (await rehearsal.request("GET", messages, headers=headers)).ok()
+    messages_url = f"{fork['control']}/people/bob/messages?channel=general"
+    [message] = (await rehearsal.request("GET", messages_url, headers=headers)).ok()
     assert message["content"] == "in the fork"
     assert (await rehearsal.control_request("GET", "/people/bob/messages?channel=general")).ok() == []
 

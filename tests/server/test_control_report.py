@@ -63,8 +63,8 @@ async def test_rate_limits_of_webhooks_and_interactions_are_reported(rehearsal: 
     (await helper.post(f"/applications/{application_id}/commands", json={"name": "go", "description": "Go"})).ok()
     running_task = asyncio.create_task(rehearsal.act("ann", "run", channel="hall", command="go"))
     interaction = await session.next("INTERACTION_CREATE")
-    callback = f"/interactions/{interaction['id']}/{interaction['token']}/callback"
-    assert (await helper.post(callback, json={"type": 4, "data": {"content": "done"}})).status == 204
+    callback_path = f"/interactions/{interaction['id']}/{interaction['token']}/callback"
+    assert (await helper.post(callback_path, json={"type": 4, "data": {"content": "done"}})).status == 204
     (await running_task).ok()
     path = f"{channel_path(rehearsal, 'hall')}/webhooks"
     webhook_of_bot = (await helper.post(path, json={"name": "of the bot"})).ok()
@@ -196,8 +196,8 @@ async def test_late_and_missing_responses_are_reported(rehearsal: Rehearsal) -> 
     interaction = await session.next("INTERACTION_CREATE")
     (await rehearsal.control_request("POST", "/clock/advance", json={"ms": 10_000})).ok()
     assert (await running_task).status == 409
-    callback = f"/interactions/{interaction['id']}/{interaction['token']}/callback"
-    assert (await helper.post(callback, json={"type": 4, "data": {"content": "late"}})).status == 404
+    callback_path = f"/interactions/{interaction['id']}/{interaction['token']}/callback"
+    assert (await helper.post(callback_path, json={"type": 4, "data": {"content": "late"}})).status == 404
 
     [late_finding], [missing_finding] = (
         await find_findings(rehearsal, "late_response"),

@@ -170,10 +170,10 @@ async def test_an_imported_guild_is_read_and_searchable(world: World, tmp_path: 
     )
     assert states[general["id"]]["last_message_id"] == general["last_message_id"]
     assert states[general["id"]]["mention_count"] == 0
-    search = f"/guilds/{summary.guild_id}/messages/search?content=pearl"
-    assert (await owner.get(search)).status == 202
+    search_path = f"/guilds/{summary.guild_id}/messages/search?content=pearl"
+    assert (await owner.get(search_path)).status == 202
     await world.run_due_jobs()
-    assert (await owner.get(search)).ok()["total_results"] == 1
+    assert (await owner.get(search_path)).ok()["total_results"] == 1
 
 
 async def test_placeholders_cannot_log_in_and_do_not_occupy_names(world: World, tmp_path: Path) -> None:

@@ -134,11 +134,11 @@ async def test_a_click_joins_a_voice_channel_and_the_bar_controls_the_call(call_
         assert await tom_window.page.locator(".privacy-code").inner_text() == code
 
         # A moderator moves and disconnects the member.
-        member = f"/guilds/{guild.id}/members/{nora.id}"
-        (await nora.patch(member, json={"channel_id": str(den_channel_id)})).ok()
+        member_path = f"/guilds/{guild.id}/members/{nora.id}"
+        (await nora.patch(member_path, json={"channel_id": str(den_channel_id)})).ok()
         await page.get_by_text("You were moved to den.").wait_for()
         await bar.get_by_text("den", exact=False).wait_for()
-        (await nora.patch(member, json={"channel_id": None})).ok()
+        (await nora.patch(member_path, json={"channel_id": None})).ok()
         await page.get_by_text("You were disconnected from den.").wait_for()
         await bar.wait_for(state="detached")
 

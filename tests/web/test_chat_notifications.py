@@ -279,8 +279,8 @@ async def test_a_message_that_notifies_plays_a_sound_until_the_user_turns_it_off
 
 def add_members(guild: Guild, count: int, call: Call) -> None:
     """Add new users to a guild, without sessions: person0, person1 and so on."""
-    for number in range(count):
-        members.membership.add(call, guild.id, accounts.create_user(call, f"person{number}").id)
+    for index in range(count):
+        members.membership.add(call, guild.id, accounts.create_user(call, f"person{index}").id)
 
 
 async def test_a_large_guild_lists_counts_and_completes_all_members(platform: ChatPlatform) -> None:

@@ -244,8 +244,8 @@ async def test_stored_content_cannot_inject_scripts_into_other_pages(platform: C
     invite = (await mallory.get(f"/guilds/{guild.id}/invites")).ok()[0]
     sku = (await mallory.get(f"/applications/{client.id}/store/skus")).ok()[0]
     await create_hostile_messages(guild, client, mallory)
-    attachments = (await mallory.get(f"/channels/{guild.general}/messages?limit=100")).ok()
-    file_urls = [attachment["url"] for message in attachments for attachment in message["attachments"]]
+    messages = (await mallory.get(f"/channels/{guild.general}/messages?limit=100")).ok()
+    file_urls = [attachment["url"] for message in messages for attachment in message["attachments"]]
     assert len(file_urls) == 3
     directory = f"/application-directory/{client.id}/store"
     paths = [client.authorize_path(), f"/invite/{invite['code']}", f"/template/{template['code']}", "/settings/apps"]

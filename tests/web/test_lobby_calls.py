@@ -66,17 +66,17 @@ async def test_a_player_joins_the_call_of_a_lobby_in_the_linked_channel(
 async def test_a_player_starts_the_call_and_changes_to_a_voice_channel(certified_call_platform: ChatPlatform) -> None:
     guild, mary, lobby_id = await create_linked_channel(certified_call_platform)
     await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
-    changes = mary.record_event("voice_participant_changed")
+    changed_events = mary.record_event("voice_participant_changed")
     script = tone_microphone_script(PAGE_HERTZ)
     async with certified_call_platform.open_window(guild.owner, general_path(guild), init_script=script) as window:
         page = window.page
         await page.get_by_role("button", name="Start or join the call of the game").click()
-        assert await changes.next() == (lobby_id, guild.owner.id, True)
+        assert await changed_events.next() == (lobby_id, guild.owner.id, True)
         await expect(page.locator(".side .call-bar").get_by_text("Voice connected")).to_be_visible()
         # A worker that is loading its files when the call ends reports an error.
         assert await inspect_call(window) is not None
         await page.locator(".side").get_by_role("link", name="lounge").click()
-        assert await changes.next() == (lobby_id, guild.owner.id, False)
+        assert await changed_events.next() == (lobby_id, guild.owner.id, False)
         await expect(page.locator("hubbub-call-view .tile")).to_have_count(1)
         await expect(page.locator(".side .call-bar")).to_contain_text("lounge")
         await expect(page.locator(".side .call-bar").get_by_text("Voice connected")).to_be_visible()

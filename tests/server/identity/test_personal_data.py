@@ -98,17 +98,17 @@ async def test_a_deletion_leaves_only_the_rows_that_are_declared_as_kept(world: 
         for column in personal_data.collect()
         if column.erasure != Erasure.REJECTED
     }
-    assert [column for column, number in counts.items() if not number] == []
+    assert [column for column, count in counts.items() if not count] == []
 
     world.clock.advance(7 * DAY_MS)
     await world.run_due_jobs()
 
     for column in personal_data.collect():
-        number = await world.write(lambda call, column=column: count_rows(call, column.column, filled.user.id))
+        count = await world.write(lambda call, column=column: count_rows(call, column.column, filled.user.id))
         if column.erasure in {Erasure.DELETED, Erasure.WRITTEN, Erasure.CLEARED}:
-            assert number == 0, column.column
+            assert count == 0, column.column
         elif column.erasure == Erasure.KEPT:
-            assert number > 0, column.column
+            assert count > 0, column.column
 
 
 async def test_an_export_has_every_declared_section(world: World) -> None:

@@ -238,11 +238,11 @@ async def test_launching_requires_permissions_and_a_suitable_channel(activity_se
     await activity_setup.guild.overwrite(general_channel_id, activity_setup.bob.id, deny=Permissions.USE_EXTERNAL_APPS)
     (await activity_setup.bob.post(path, json=session)).rejected(403, 50013)
     # An application installed with commands only, without its bot, counts as installed.
-    authorize = (
+    authorize_path = (
         f"/oauth2/authorize?client_id={external_app.application_id}&scope=applications.commands&integration_type=0"
     )
     consent = {"authorize": True, "guild_id": str(activity_setup.guild.id)}
-    (await activity_setup.guild.owner.post(authorize, json=consent)).ok()
+    (await activity_setup.guild.owner.post(authorize_path, json=consent)).ok()
     (await activity_setup.bob.post(path, json=session)).ok()
     afk_channel_id = await activity_setup.guild.channel("afk", type=ChannelType.GUILD_VOICE)
     (

@@ -189,9 +189,11 @@ async def test_the_proxy_serves_only_images_at_signed_urls(guild: Guild, website
 
 
 async def test_twitter_cards_and_oembed_complete_a_page(guild: Guild, website: Website) -> None:
-    oembed = '{"author_name": "Tom", "author_url": "/tom", "provider_name": "Clips", "title": 5, "html": "<script>"}'
-    website.add_page("/invalid", oembed, "application/json")
-    website.add_page("/oembed", oembed.replace('"title": 5, ', ""), "application/json")
+    oembed_json = (
+        '{"author_name": "Tom", "author_url": "/tom", "provider_name": "Clips", "title": 5, "html": "<script>"}'
+    )
+    website.add_page("/invalid", oembed_json, "application/json")
+    website.add_page("/oembed", oembed_json.replace('"title": 5, ', ""), "application/json")
     oembed_link_html = '<link rel="alternate" type="application/json+oembed" href="{}">'
     card_html = meta("twitter:card", "summary_large_image") + meta("twitter:title", "Waves")
     link = website.add_page("/card", build_page(card_html, oembed_link_html.format("/oembed")))

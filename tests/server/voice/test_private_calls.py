@@ -161,17 +161,17 @@ async def test_members_of_a_group_call_and_ring_each_other(group: GroupMembers) 
     (alice, bob, carol), channel_id = group
     for caller in (alice, bob):
         await caller.join_and_connect(channel_id)
-    ring = f"/channels/{channel_id}/call/ring"
-    (await alice.actor.post(ring)).ok()
+    ring_path = f"/channels/{channel_id}/call/ring"
+    (await alice.actor.post(ring_path)).ok()
     assert (await carol.session.next("CALL_UPDATE"))["ringing"] == [str(carol.actor.id)]
     # Ringing again only extends the time, without an event.
-    (await alice.actor.post(ring, json={"recipients": [str(carol.actor.id), str(bob.actor.id)]})).ok()
+    (await alice.actor.post(ring_path, json={"recipients": [str(carol.actor.id), str(bob.actor.id)]})).ok()
     await carol.session.assert_not_received("CALL_UPDATE")
     (await carol.actor.post(f"/channels/{channel_id}/call/stop-ringing")).ok()
     assert (await alice.session.next("CALL_UPDATE", lambda update: not update["ringing"]))["ringing"] == []
     # Declining a call that does not ring succeeds.
     (await carol.actor.post(f"/channels/{channel_id}/call/stop-ringing", json={})).ok()
-    (await alice.actor.post(ring, json={"recipients": [str(carol.actor.id)]})).ok()
+    (await alice.actor.post(ring_path, json={"recipients": [str(carol.actor.id)]})).ok()
     (await bob.actor.post(f"/channels/{channel_id}/call/stop-ringing", json={"recipients": [str(carol.actor.id)]})).ok()
     ringing_lists = [(await carol.session.next("CALL_UPDATE"))["ringing"] for _ in range(3)]
     assert ringing_lists == [[], [str(carol.actor.id)], []]
@@ -340,15 +340,15 @@ async def test_bots_and_oauth2_sessions_cannot_call(world: World, friends: Frien
 
 async def test_invalid_rings_are_rejected(world: World, guild: Guild, friends: FriendPair, group: GroupMembers) -> None:
     alice, bob, channel_id = friends
-    ring, stop = f"/channels/{channel_id}/call/ring", f"/channels/{channel_id}/call/stop-ringing"
+    ring_path, stop_path = f"/channels/{channel_id}/call/ring", f"/channels/{channel_id}/call/stop-ringing"
     # 10065: first there is no call, then the user who rings is not in the call.
-    (await alice.actor.post(ring)).rejected(404, 10065)
+    (await alice.actor.post(ring_path)).rejected(404, 10065)
     await alice.join(channel_id)
-    (await bob.actor.post(ring)).rejected(404, 10065)
-    (await bob.actor.post(stop, json={"recipients": [str(alice.actor.id)]})).rejected(404, 10065)
+    (await bob.actor.post(ring_path)).rejected(404, 10065)
+    (await bob.actor.post(stop_path, json={"recipients": [str(alice.actor.id)]})).rejected(404, 10065)
     for recipients in ([str(alice.actor.id)], ["4711"]):
-        (await alice.actor.post(ring, json={"recipients": recipients})).rejected(400, 50033)
-    for path in (ring, stop):
+        (await alice.actor.post(ring_path, json={"recipients": recipients})).rejected(400, 50033)
+    for path in (ring_path, stop_path):
         assert (await alice.actor.post(path, json={"recipients": ["x"]})).errors("recipients.0") == [
             "NUMBER_TYPE_COERCE"
         ]
@@ -362,7 +362,7 @@ async def test_invalid_rings_are_rejected(world: World, guild: Guild, friends: F
     (await guild.owner.get(f"/channels/{guild.channels['Lounge']}/call")).rejected(400, 50024)
     # The users end their friendship during the call.
     (await bob.actor.delete(f"/users/@me/relationships/{alice.actor.id}")).ok()
-    (await alice.actor.post(ring)).rejected(403, 50007)
+    (await alice.actor.post(ring_path)).rejected(403, 50007)
 
     # In a group DM a blocked user is silently not rung, so that the block stays hidden.
     (one, two, _), group_id = group

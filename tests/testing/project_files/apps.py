@@ -253,13 +253,13 @@ async def test_a_command_without_a_response_fails(hubbub: Platform, demo_bot: De
 
 async def test_a_bot_recovers_from_a_failed_callback_and_a_closed_session(hubbub: Platform, demo_bot: DemoBot) -> None:
     alice = hubbub.users["alice"]
-    callback = "/interactions/{interaction_id}/{interaction_token}/callback"
-    await hubbub.faults.fail("POST", callback, 503, times=1)
+    callback_path = "/interactions/{interaction_id}/{interaction_token}/callback"
+    await hubbub.faults.fail("POST", callback_path, 503, times=1)
     await hubbub.faults.close_session(hubbub.applications["demo-bot"], code=4000)
     reply = await alice.run("general", "greet", {"member": alice, "place": "general"})
     assert reply["content"] == "hello alice in general, nowhere"
     [rejected] = (await hubbub.trace())["refused"]
-    assert (rejected["route"], rejected["status"]) == (callback, 503)
+    assert (rejected["route"], rejected["status"]) == (callback_path, 503)
 
 
 async def test_waiting_does_not_stop_the_loop(hubbub: Platform) -> None:

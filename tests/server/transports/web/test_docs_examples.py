@@ -74,14 +74,14 @@ async def demo() -> AsyncIterator[Demo]:
 async def make_administrator(app: App, built: worlds.BuiltWorld) -> None:
     """Give the demo bot a role with all permissions, because the examples in Python and JavaScript are sent by it."""
     async with aiohttp.ClientSession(headers={"Authorization": built.users["alice"].token}) as alice:
-        guild = f"{app.config.web_url}/api/v10/guilds/{built.guilds['Town Square'].id}"
+        guild_url = f"{app.config.web_url}/api/v10/guilds/{built.guilds['Town Square'].id}"
         role = {"name": "admins", "permissions": str(int(Permissions.ADMINISTRATOR))}
-        async with alice.post(f"{guild}/roles", json=role, raise_for_status=True) as response:
+        async with alice.post(f"{guild_url}/roles", json=role, raise_for_status=True) as response:
             role_id = (await response.json())["id"]
-        await alice.patch(f"{guild}/roles", json=[{"id": role_id, "position": 3}], raise_for_status=True)
+        await alice.patch(f"{guild_url}/roles", json=[{"id": role_id, "position": 3}], raise_for_status=True)
         bot = built.applications["demo-bot"].bot
         assert bot is not None
-        await alice.put(f"{guild}/members/{bot.id}/roles/{role_id}", raise_for_status=True)
+        await alice.put(f"{guild_url}/members/{bot.id}/roles/{role_id}", raise_for_status=True)
 
 
 def look_up(document: Any, path: tuple[str, ...]) -> str:

@@ -93,14 +93,14 @@ async def test_a_sku_is_created_and_published_on_the_portal(world: World) -> Non
     assert "Monthly subscription for users, 4.99 EUR" in page.text
     assert "Not published" in page.text
     application_id = portal_path.rpartition("/")[2]
-    shop = f"/application-directory/{application_id}/store"
-    assert "No items for sale." in (await browser.open(shop)).text
+    store_path = f"/application-directory/{application_id}/store"
+    assert "No items for sale." in (await browser.open(store_path)).text
     page = await browser.submit(page, "Publish Gold <b>")
     assert "Gold <b> was published." in page.text
-    assert "4.99 EUR per month" in (await browser.open(shop)).text
+    assert "4.99 EUR per month" in (await browser.open(store_path)).text
     page = await browser.submit(page, "Unpublish Gold <b>")
     assert "Gold <b> was unpublished." in page.text
-    assert "No items for sale." in (await browser.open(shop)).text
+    assert "No items for sale." in (await browser.open(store_path)).text
 
     page = await browser.submit(page, "Create SKU", name="Hat", kind="durable", price="0", published="1", listed=[])
     assert "Hat was published." in page.text
