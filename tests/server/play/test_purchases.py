@@ -45,10 +45,15 @@ class FakePaymentProvider:
         """If not None, a charge waits until this event is set."""
         self.refund_gate: asyncio.Event | None = None
         """If not None, the response to a refund waits until this event is set."""
+        self.charge_by_key: dict[str, Charge] = {}
+        """The first charge or refund with each key."""
+        self.reused_keys: set[str] = set()
+        """Keys of two different charges."""
 
     async def charge(self, charge: Charge) -> None:
         """Record the charge, then accept, decline or fail."""
         self.charges.append(charge)
+        self._check_key(charge)
         if self.response_gate is not None:
             await self.response_gate.wait()
         if self.is_down:
@@ -62,6 +67,7 @@ class FakePaymentProvider:
     async def refund(self, charge: Charge) -> None:
         """Record the refund, then accept, decline or fail."""
         self.refunds.append(charge)
+        self._check_key(charge)
         if self.is_down:
             raise ConnectionError("the provider is unreachable")
         if self.is_declining:
@@ -69,6 +75,11 @@ class FakePaymentProvider:
         self.held_amounts.pop(charge.key, None)
         if self.refund_gate is not None:
             await self.refund_gate.wait()
+
+    def _check_key(self, charge: Charge) -> None:
+        """Record the key if it was used for another charge."""
+        if self.charge_by_key.setdefault(charge.key, charge) != charge:
+            self.reused_keys.add(charge.key)
 
 
 @pytest.fixture
@@ -89,6 +100,7 @@ async def paid_world(
         yield world
         await world.close()
     await app.stop()
+    assert provider.reused_keys == set()
 
 
 class PaidSubscription(NamedTuple):
@@ -210,6 +222,36 @@ async def test_a_declined_renewal_is_retried_for_three_days(paid_world: World, p
     assert ended_subscription["status"] == SubscriptionStatus.INACTIVE
     await paid_world.clock.run_for(60 * DAY_MS)
     assert len(provider.charges) == 5
+
+
+async def test_a_declined_renewal_has_one_key_per_price_and_sku(
+    paid_world: World, provider: FakePaymentProvider
+) -> None:
+    bot, alice = await paid_world.bot(), await paid_world.user()
+    gold_sku_id = await publish_sku(bot, price=999)
+    silver_sku_id = await publish_sku(bot, price=499, name="Silver")
+    purchase = await buy(alice, gold_sku_id)
+    await paid_world.run_due_jobs()
+    end_ms = parse_timestamp_ms(purchase["subscription"]["current_period_end"][:19])
+    sku_path = f"/applications/{bot.application_id}/skus/{gold_sku_id}"
+
+    provider.is_declining = True
+    await paid_world.clock.run_until(end_ms)
+    (await bot.patch(sku_path, json={"price": 1299})).ok()
+    await paid_world.clock.run_until(end_ms + DAY_MS)
+    (await bot.patch(sku_path, json={"price": 999})).ok()
+    await paid_world.clock.run_until(end_ms + 2 * DAY_MS)
+    subscription_path = f"/users/@me/subscriptions/{purchase['subscription']['id']}"
+    (await alice.patch(subscription_path, json={"sku_id": str(silver_sku_id)})).ok()
+    provider.is_declining = False
+    await paid_world.clock.run_until(end_ms + 3 * DAY_MS)
+
+    first, more_expensive, repeated, cheaper = provider.charges[1:]
+    assert [charge.amount for charge in (first, more_expensive, repeated, cheaper)] == [999, 1299, 999, 499]
+    # A retry of the same charge has the same key, and every other charge has its own.
+    assert first == repeated
+    assert len({first.key, more_expensive.key, cheaper.key}) == 3
+    assert list(provider.held_amounts.values()) == [999, 499]
 
 
 async def test_a_late_renewal_keeps_its_billing_day(paid_world: World, provider: FakePaymentProvider) -> None:

@@ -20,7 +20,9 @@ class Charge(msgspec.Struct, frozen=True, kw_only=True):
     """A payment for a SKU that a provider takes or refunds."""
 
     key: str
-    """Idempotency key, the same for every attempt at one payment; the provider takes each key's payment only once."""
+    """Idempotency key, the same for every attempt at one payment; the provider takes each key's payment only once.
+
+    Charges with the same key are equal. A retry at a new price has another key."""
     user_id: UserId
     """The user who pays."""
     application_id: ApplicationId

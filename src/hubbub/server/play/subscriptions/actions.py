@@ -177,15 +177,20 @@ def schedule_renewal(call: Call, row: SubscriptionRow, due_ms: int, *, first_att
     call.tx.enqueue(RENEWAL_JOB, renewal, due_ms=due_ms, key=_renewal_job_key(row))
 
 
-def payment_key(row: SubscriptionRow) -> str:
-    """Return the idempotency key of the payment for the next period."""
+def abandon_renewal_payment(call: Call, row: SubscriptionRow) -> None:
+    """Refund the payment for the next period if its charge may have succeeded."""
+    ledger.abandon(call, store.find_pending_renewal_payment(call.tx, row, renewal_payment_prefix(row)))
+
+
+def renewal_payment_prefix(row: SubscriptionRow) -> str:
+    """Return the common prefix of the idempotency keys of all payments for the next period."""
     return f"{RENEWAL_JOB}/{row.id}/{row.period_end_ms}"
 
 
 def _cancel_renewal(call: Call, row: SubscriptionRow) -> None:
     """Cancel a scheduled or ongoing renewal and refund its payment if the charge may have succeeded."""
     jobs.cancel_jobs(call.tx, RENEWAL_JOB, _renewal_job_key(row))
-    ledger.abandon(call, payment_key(row))
+    abandon_renewal_payment(call, row)
 
 
 def _renewal_job_key(row: SubscriptionRow) -> str:

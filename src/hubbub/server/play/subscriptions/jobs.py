@@ -57,7 +57,7 @@ def _prepare_charge(call: Call, renewal: Renewal) -> Charge | None:
     if sku is None:
         actions.end(call, row)
         return None
-    return ledger.request_charge(call, actions.payment_key(row), sku, row.user_id, row.guild_id, row.id)
+    return ledger.request_renewal_charge(call, actions.renewal_payment_prefix(row), sku, row)
 
 
 def _find_due(call: Call, renewal: Renewal) -> SubscriptionRow | None:
@@ -85,6 +85,8 @@ def _complete_renewal(call: Call, renewal: Renewal, charge: Charge) -> None:
         ledger.refund_unused(call, charge)
         return
     ledger.record_payment(call, charge, actions.renew(call, row, sku).entitlement_id)
+    # A concurrent attempt with another key may have requested a second payment for the period.
+    actions.abandon_renewal_payment(call, row)
 
 
 def _handle_declined(call: Call, renewal: Renewal, charge: Charge) -> None:

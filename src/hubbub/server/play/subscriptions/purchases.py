@@ -132,7 +132,7 @@ def postpone(call: Call, purchase_id: int) -> None:
 
 def abandon(call: Call, row: PurchaseRow) -> None:
     """Abandon a pending purchase, and refund its payment in case the charge succeeded."""
-    ledger.abandon(call, _payment_key(row.id))
+    ledger.abandon(call, store.find_payment(call.tx, _payment_key(row.id)))
     _update_and_cancel_job(call, row._replace(state=store.DECLINED))
 
 

@@ -202,6 +202,19 @@ def find_payment(tx: Tx, payment_key: str) -> PaymentRow | None:
     return tx.find(PaymentRow, f"SELECT {_PAYMENT_COLUMNS} FROM payments WHERE key = ?", payment_key)
 
 
+def find_pending_renewal_payment(tx: Tx, row: SubscriptionRow, key_prefix: str) -> PaymentRow | None:
+    """Return the payment for a period of a subscription whose charge has an unknown outcome, or None.
+
+    `key_prefix` is the part of its key that identifies the period; the key may continue after a slash."""
+    payments = tx.fetch(
+        PaymentRow,
+        f"SELECT {_PAYMENT_COLUMNS} FROM payments WHERE user_id = ? AND subscription_id = ? AND state = {CHARGE_PENDING}",
+        row.user_id,
+        row.id,
+    )
+    return next((payment for payment in payments if f"{payment.key}/".startswith(f"{key_prefix}/")), None)
+
+
 def find_last_payment(tx: Tx, entitlement_id: int) -> PaymentRow | None:
     """Return the last charge that succeeded for an entitlement and was not refunded, or None."""
     return tx.find(

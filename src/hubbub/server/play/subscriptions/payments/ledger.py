@@ -18,7 +18,7 @@ from hubbub.server.core.jobs import Job
 from hubbub.server.core.payments import PROVIDER_TIMEOUT_SECONDS, Charge, PaymentDeclined, PaymentUncertain
 from hubbub.server.play.skus import SkuRow
 from hubbub.server.play.subscriptions import store
-from hubbub.server.play.subscriptions.store import PaymentRow
+from hubbub.server.play.subscriptions.store import PaymentRow, SubscriptionRow
 
 log = logging.getLogger(__name__)
 
@@ -52,24 +52,32 @@ def compute_next_attempt_ms(now_ms: int, first_attempt_ms: int) -> int:
 def request_charge(
     call: Call, payment_key: str, sku: SkuRow, user_id: int, guild_id: int | None, subscription_id: int | None
 ) -> Charge:
-    """Return the charge to submit, and store its payment.
-
-    If an earlier attempt with this key has an unknown outcome, return the earlier charge with its original amount."""
-    row = store.find_payment(call.tx, payment_key)
-    if row is None:
-        row = PaymentRow(
-            key=payment_key,
-            user_id=user_id,
-            application_id=sku.application_id,
-            sku_id=sku.id,
-            guild_id=guild_id,
-            subscription_id=subscription_id,
-            amount=sku.price,
-            currency=sku.currency,
-            requested_ms=call.now_ms,
-        )
-        store.insert_payment(call.tx, row)
+    """Return the charge to submit, and store its payment under a key that no stored payment has."""
+    row = PaymentRow(
+        key=payment_key,
+        user_id=user_id,
+        application_id=sku.application_id,
+        sku_id=sku.id,
+        guild_id=guild_id,
+        subscription_id=subscription_id,
+        amount=sku.price,
+        currency=sku.currency,
+        requested_ms=call.now_ms,
+    )
+    store.insert_payment(call.tx, row)
     return build_charge(row)
+
+
+def request_renewal_charge(call: Call, key_prefix: str, sku: SkuRow, subscription: SubscriptionRow) -> Charge:
+    """Return the charge to submit for the next period of a subscription, and store its payment.
+
+    If the outcome of an earlier charge for the period is unknown, return the earlier charge with its original amount. The
+    idempotency key contains everything that may change between two attempts, so that each key stands for one charge."""
+    row = store.find_pending_renewal_payment(call.tx, subscription, key_prefix)
+    if row is not None:
+        return build_charge(row)
+    payment_key = f"{key_prefix}/{sku.id}/{sku.price}{sku.currency}"
+    return request_charge(call, payment_key, sku, subscription.user_id, subscription.guild_id, subscription.id)
 
 
 def build_charge(row: PaymentRow) -> Charge:
@@ -107,13 +115,12 @@ def record_payment(call: Call, charge: Charge, entitlement_id: int | None) -> No
 
 
 def delete_declined(call: Call, payment_key: str) -> None:
-    """Delete a declined payment, so that the next attempt uses the current price."""
+    """Delete a declined payment, so that the next attempt is another charge at the current price."""
     store.delete_payment(call.tx, payment_key)
 
 
-def abandon(call: Call, payment_key: str) -> None:
-    """Refund a payment that is no longer needed and whose charge may have succeeded."""
-    row = store.find_payment(call.tx, payment_key)
+def abandon(call: Call, row: PaymentRow | None) -> None:
+    """Refund a payment that is no longer needed and whose charge may have succeeded; do nothing for None."""
     if row is not None and row.state == store.CHARGE_PENDING:
         schedule_refund(call, build_charge(row))
 
