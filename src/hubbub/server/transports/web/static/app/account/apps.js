@@ -55,7 +55,7 @@ function authorizationEntry({ context, main }, { id, application, scopes }, onRe
     version: JSON.stringify([application.name, application.icon, scopes]),
     build: () =>
       listEntry({
-        mark: appIcon(application),
+        image: appIcon(application),
         title: application.name,
         details: [application.description, t("Permissions: {names}", { names: scopes.join(", ") })],
         actions: [
@@ -92,7 +92,7 @@ function addedEntry({ context, main }, { guild, integration, can_delete: canDele
     version: JSON.stringify([application.name, application.icon, guild.name, canDelete]),
     build: () =>
       listEntry({
-        mark: appIcon(application),
+        image: appIcon(application),
         title: application.name,
         details: [t("In {name}", { name: guild.name }), denialReason],
         actions: [

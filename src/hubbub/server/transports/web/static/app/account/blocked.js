@@ -38,7 +38,7 @@ function build(view) {
       version: JSON.stringify([name, user.avatar]),
       build: () =>
         listEntry({
-          mark: userAvatar(user, name),
+          image: userAvatar(user, name),
           title: name,
           details: [`@${user.username}`],
           actions: [actionButton(t("Unblock"), unblock, { name: t("Unblock {name}", { name }) })],

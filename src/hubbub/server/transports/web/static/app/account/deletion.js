@@ -75,7 +75,7 @@ function guildEntry(view, guild, reopen) {
   const transfer = () =>
     view.openPage(t("Transfer {name}", { name: guild.name }), TITLE, reopen, transferControls(guildView, null, reopen));
   return listEntry({
-    mark: guildIcon(guild),
+    image: guildIcon(guild),
     title: guild.name,
     details: [guild.member_count === 1 ? t("You are the only member.") : null],
     actions: [

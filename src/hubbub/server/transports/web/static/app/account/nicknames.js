@@ -43,7 +43,7 @@ function guildEntry({ context }, guild) {
     version: JSON.stringify([guild.name, guild.icon, nick, denialReason]),
     build: () =>
       listEntry({
-        mark: guildIcon(guild),
+        image: guildIcon(guild),
         title: guild.name,
         details: [nick ?? t("No nickname"), denialReason],
         actions: [

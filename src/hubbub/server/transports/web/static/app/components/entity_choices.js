@@ -51,7 +51,7 @@ function userChoice(user, { state, guildId }) {
     value: user.id,
     label: name,
     description: name === user.username ? undefined : user.username,
-    mark: () => userAvatar(user, name),
+    buildIcon: () => userAvatar(user, name),
   };
 }
 
@@ -101,7 +101,7 @@ function findRoles(context, text) {
 }
 
 function roleChoice({ id, name, color }) {
-  return { value: id, label: name, mark: () => dot(color) };
+  return { value: id, label: name, buildIcon: () => dot(color) };
 }
 
 function dot(color) {
@@ -128,5 +128,9 @@ function findChannels(context, text, types) {
 }
 
 function channelChoice(channel) {
-  return { value: channel.id, label: channel.name ?? t("Unnamed channel"), mark: () => icon(channelIconName(channel)) };
+  return {
+    value: channel.id,
+    label: channel.name ?? t("Unnamed channel"),
+    buildIcon: () => icon(channelIconName(channel)),
+  };
 }

@@ -63,5 +63,10 @@ export function selectSource(component, context) {
 }
 
 function asChoice({ value, label, description, emoji }) {
-  return { value, label, description: description || undefined, mark: emoji ? () => emojiElement(emoji) : undefined };
+  return {
+    value,
+    label,
+    description: description || undefined,
+    buildIcon: emoji ? () => emojiElement(emoji) : undefined,
+  };
 }

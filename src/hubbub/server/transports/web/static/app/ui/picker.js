@@ -4,9 +4,9 @@ import { h, setChildren } from "./dom.js";
 import { t } from "./translation.js";
 
 /**
- * An option of a picker; `mark` builds the icon before its label.
+ * An option of a picker; `buildIcon` builds the icon before its label.
  *
- * @typedef {{value: string, label: string, description?: string, mark?: () => Node|null}} Choice
+ * @typedef {{value: string, label: string, description?: string, buildIcon?: () => Node|null}} Choice
  */
 
 /** Longer lists have a search field. */
@@ -97,12 +97,15 @@ export function createPicker(options) {
 
   function renderValues() {
     if (!control.values.length) return [h("span", { class: "picker-empty" }, placeholder)];
-    if (max === 1) return [mark(control.values[0]), h("span", { class: "picker-name" }, control.values[0].label)];
-    return control.values.flatMap(choice => [h("span", { class: "picker-chip" }, mark(choice), choice.label), " "]);
+    if (max === 1) return [choiceIcon(control.values[0]), h("span", { class: "picker-name" }, control.values[0].label)];
+    return control.values.flatMap(choice => [
+      h("span", { class: "picker-chip" }, choiceIcon(choice), choice.label),
+      " ",
+    ]);
   }
 
-  function mark(choice) {
-    const content = choice.mark?.() ?? null;
+  function choiceIcon(choice) {
+    const content = choice.buildIcon?.() ?? null;
     return content && h("span", { class: "picker-mark", "aria-hidden": "true" }, content);
   }
 
@@ -201,7 +204,7 @@ export function createPicker(options) {
             onclick: () => choose(index),
             onmousemove: () => setActive(index),
           },
-          mark(choice),
+          choiceIcon(choice),
           h(
             "span",
             { class: "picker-text" },

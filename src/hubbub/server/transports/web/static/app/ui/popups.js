@@ -77,7 +77,7 @@ function position(anchor, node) {
  *
  * @param {Element | {x: number, y: number}} anchor
  * @param {string} label
- * @param {({label: string, icon?: string, mark?: Element, isChosen?: boolean, danger?: boolean, onClick: () => void}
+ * @param {({label: string, icon?: string, image?: Element, isChosen?: boolean, danger?: boolean, onClick: () => void}
  *   | null | false)[]} items `isChosen` makes an item one of several alternatives
  */
 export function openMenu(anchor, label, items) {
@@ -95,7 +95,7 @@ export function openMenu(anchor, label, items) {
           item.onClick();
         },
       },
-      item.icon ? icon(item.icon) : (item.mark ?? null),
+      item.icon ? icon(item.icon) : (item.image ?? null),
       item.label,
       item.isChosen ? icon("check") : null,
     ),

@@ -85,7 +85,7 @@ class AccountPanel extends LayoutPart {
     openMenu(anchor, t("Status"), [
       ...Object.entries(STATUS_LABELS).map(([status, label]) => ({
         label,
-        mark: h("span", { class: `status ${status === "invisible" ? "offline" : status}`, "aria-hidden": "true" }),
+        image: h("span", { class: `status ${status === "invisible" ? "offline" : status}`, "aria-hidden": "true" }),
         isChosen: status === this.#status,
         onClick: () => change({ status }),
       })),

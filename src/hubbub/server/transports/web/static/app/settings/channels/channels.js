@@ -168,7 +168,7 @@ function entry(channel, { details, iconName, isNested, extra = [] }, { view, acc
       const button = actionButton(label, () => edit(channel.id), { name: accessibleName });
       button.dataset.focus = "edit";
       const node = listEntry({
-        mark: [moveHandle(channel.name, denialReason), icon(iconName)],
+        image: [moveHandle(channel.name, denialReason), icon(iconName)],
         title: [
           channel.name,
           isPrivate ? h("span", { class: "tag" }, t("Private")) : null,

@@ -110,7 +110,7 @@ function describeEvent(view, event, open) {
           : actionButton(t("View"), () => open(event), { name: t("View {name}", { name }) });
       button.dataset.focus = "edit";
       return listEntry({
-        mark: event.image
+        image: event.image
           ? h("img", { class: "event-image", src: eventImagePath(event), alt: "", loading: "lazy" })
           : h("span", { class: "event-image" }, icon("calendar")),
         title: [event.name, event.status === EventStatus.ACTIVE ? h("span", { class: "tag" }, t("Now")) : null],
@@ -311,7 +311,7 @@ function openInterestedMembers(view, event) {
         list,
         users.map(({ user, member }) => {
           const name = member?.nick || user.global_name || user.username;
-          return listEntry({ mark: userAvatar(user, name), title: name, details: [`@${user.username}`] });
+          return listEntry({ image: userAvatar(user, name), title: name, details: [`@${user.username}`] });
         }),
       );
     });

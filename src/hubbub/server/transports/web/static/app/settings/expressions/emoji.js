@@ -50,7 +50,7 @@ function build(view) {
         max: maxOf(guild),
       }),
     isFull: (guild, emojis) => [false, true].every(isAnimated => countOf(emojis, isAnimated) >= maxOf(guild)),
-    mark: (_view, emoji) =>
+    image: (_view, emoji) =>
       h("img", {
         class: "expression-image",
         src: emojiPath(emoji.id, emoji.animated, PREVIEW_SIDE_PX),

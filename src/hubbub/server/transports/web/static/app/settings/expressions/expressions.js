@@ -21,7 +21,7 @@ import { liveList } from "../forms/live_list.js";
  * @property {(item: any) => string} nameOf
  * @property {(guild: any, items: any[]) => string} slotsText
  * @property {(guild: any, items: any[]) => boolean} isFull
- * @property {(view: any, item: any) => any} mark returns the image of an item
+ * @property {(view: any, item: any) => any} image returns the image of an item
  * @property {(view: any, item: any) => any[]} details
  * @property {(view: any, item: any) => any[]} [extraActions]
  * @property {(item: any) => any} [tag] a short text behind the name
@@ -141,7 +141,7 @@ function expressionEntry(view, kind, item, { edit, remove }) {
     version: JSON.stringify([item, details, denialReason]),
     build: () =>
       listEntry({
-        mark: kind.mark(view, item),
+        image: kind.image(view, item),
         title: [name, kind.tag?.(item) ? h("span", { class: "tag" }, kind.tag(item)) : null],
         details,
         actions: [...(kind.extraActions?.(view, item) ?? []), ...buttons()],

@@ -37,7 +37,7 @@ function build(view) {
     nameOf: sound => sound.name,
     slotsText: (guild, sounds) => t("{count} of {max} sounds", { count: sounds.length, max: maxOf(guild) }),
     isFull: (guild, sounds) => sounds.length >= maxOf(guild),
-    mark: ({ guild }, sound) => h("span", { class: "sound-emoji", "aria-hidden": "true" }, emojiNode(guild, sound)),
+    image: ({ guild }, sound) => h("span", { class: "sound-emoji", "aria-hidden": "true" }, emojiNode(guild, sound)),
     details: (_view, sound) => [t("Volume {percentage}", { percentage: percentage(sound.volume) })],
     extraActions: (_view, sound) => [iconButton("play", t("Play {name}", { name: sound.name }), () => play(sound))],
     create,

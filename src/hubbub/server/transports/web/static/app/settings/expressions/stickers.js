@@ -45,7 +45,7 @@ function build(view) {
     nameOf: sticker => sticker.name,
     slotsText: (guild, stickers) => t("{count} of {max} stickers", { count: stickers.length, max: maxOf(guild) }),
     isFull: (guild, stickers) => stickers.length >= maxOf(guild),
-    mark: (_view, sticker) => stickerImage(sticker),
+    image: (_view, sticker) => stickerImage(sticker),
     details: (_view, sticker) => [sticker.description || null, t("Suggested for: {tags}", { tags: sticker.tags })],
     create,
     edit,

@@ -21,15 +21,15 @@ export function settingsSection(title, ...children) {
 }
 
 /**
- * Return one entry of a list with actions; `mark` is the image or icon before the title.
+ * Return one entry of a list with actions; `image` is the image or icon before the title.
  *
- * @param {{mark?: any, title: any, details?: any[], actions?: any[]}} parts
+ * @param {{image?: any, title: any, details?: any[], actions?: any[]}} parts
  */
-export function listEntry({ mark, title, details = [], actions = [] }) {
+export function listEntry({ image, title, details = [], actions = [] }) {
   return h(
     "li",
     { class: "settings-entry" },
-    mark ?? null,
+    image ?? null,
     h(
       "div",
       { class: "settings-entry-text" },

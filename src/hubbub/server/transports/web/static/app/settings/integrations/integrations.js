@@ -74,7 +74,7 @@ function integrationEntry(view, integration, { open, remove }) {
       });
       commands.dataset.focus = "edit";
       return listEntry({
-        mark: appIcon(application),
+        image: appIcon(application),
         title: application.name,
         details: [
           application.description || null,

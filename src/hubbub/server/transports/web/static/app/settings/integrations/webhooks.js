@@ -105,7 +105,7 @@ function webhookEntry({ context }, webhook, edit) {
       });
       editButton.dataset.focus = "edit";
       return listEntry({
-        mark: userAvatar(webhook, webhook.name),
+        image: userAvatar(webhook, webhook.name),
         title: [webhook.name, webhook.application_id ? h("span", { class: "tag" }, t("App")) : null],
         details,
         actions: [webhook.url ? copyButton(webhook) : null, editButton].filter(Boolean),

@@ -150,7 +150,7 @@ function inviteEntry(view, invite, onChange) {
       copy.dataset.focus = "copy";
       return listEntry({
         // The invite of the widget has no inviter.
-        mark: invite.inviter
+        image: invite.inviter
           ? userAvatar(invite.inviter, invite.inviter.global_name || invite.inviter.username)
           : h("span", { class: "entry-mark" }, icon("link")),
         title: invite.code,

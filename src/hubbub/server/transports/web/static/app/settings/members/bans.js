@@ -60,7 +60,7 @@ function banEntry({ context, guildId }, ban, onUnbanned) {
     showNotice(t("{name} can join again.", { name }), "done");
   };
   return listEntry({
-    mark: userAvatar(ban.user, name),
+    image: userAvatar(ban.user, name),
     title: name,
     details: [
       `@${ban.user.username}`,

@@ -129,7 +129,7 @@ function memberEntry(view, member) {
     version: `${name} ${member.user.avatar} ${roleTexts} ${endMs} ${isOwner} ${access.permissions}`,
     build: () =>
       listEntry({
-        mark: userAvatar(member.user, name),
+        image: userAvatar(member.user, name),
         title: [name, member.user.bot ? h("span", { class: "tag" }, t("App")) : null],
         details: [
           [`@${member.user.username}`, isOwner ? t("Owner") : null].filter(Boolean).join(" · "),

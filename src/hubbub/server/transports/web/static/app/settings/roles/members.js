@@ -128,7 +128,7 @@ function memberEntry({ access }, role, member, denialReason, onRemove) {
     version: `${name} ${member.user.avatar} ${denialReason} ${access.hasPermissions(Permissions.MANAGE_ROLES)}`,
     build: () =>
       listEntry({
-        mark: userAvatar(member.user, name),
+        image: userAvatar(member.user, name),
         title: name,
         details: [`@${member.user.username}`],
         actions: [
@@ -179,7 +179,7 @@ function openAddDialog(view, roleId, members, updateMember) {
         addableMembers.map(member => {
           const name = nameOf(member);
           return listEntry({
-            mark: userAvatar(member.user, name),
+            image: userAvatar(member.user, name),
             title: name,
             details: [`@${member.user.username}`],
             actions: [actionButton(t("Add"), () => assign(member), { name: t("Add {name}", { name }) })],

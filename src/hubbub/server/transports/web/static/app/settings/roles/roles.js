@@ -185,7 +185,7 @@ function roleEntry(role, { denialReason, isLocked }, count, edit) {
     version: JSON.stringify([role.name, colors, role.managed, role.hoist, denialReason, isLocked, count]),
     build: () =>
       listEntry({
-        mark: [moveHandle(role.name, denialReason), colorSwatch(colors)],
+        image: [moveHandle(role.name, denialReason), colorSwatch(colors)],
         title: [role.name, role.managed ? h("span", { class: "tag" }, t("App")) : null],
         details: [
           [membersText(count), role.hoist ? t("shown separately") : null].filter(Boolean).join(" · ") || null,
@@ -202,7 +202,7 @@ function everyoneEntry(role, denialReason, edit) {
     version: String(denialReason),
     build: () =>
       listEntry({
-        mark: [h("span", { class: "move-space" }), colorSwatch(colorsOf(role))],
+        image: [h("span", { class: "move-space" }), colorSwatch(colorsOf(role))],
         title: "@everyone",
         details: [t("The permissions that all members have.")],
         actions: [editButton({ ...role, name: "@everyone" }, denialReason, edit)],
