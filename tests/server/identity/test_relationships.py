@@ -458,7 +458,7 @@ async def test_a_deleted_account_is_removed_from_relationships(world: World) -> 
     await befriend(alice, bob)
     alice_session = await alice.connect()
 
-    await world.write(lambda call: call.notify(users.signals.UserDeleted(UserId(bob.id))))
+    await world.write(lambda call: call.notify(users.signals.UserDeleting(UserId(bob.id))))
 
     assert await relationship_types(alice) == {}
     assert (await alice_session.next("RELATIONSHIP_REMOVE"))["id"] == str(bob.id)

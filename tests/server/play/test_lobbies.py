@@ -567,5 +567,5 @@ async def test_an_unmerge_and_an_account_deletion_update_the_members(world: Worl
     await world.write(lambda call: call.notify(signal))
     updated_lobby = (await game.backend.get(f"/lobbies/{lobby['id']}")).ok()
     assert [member["id"] for member in updated_lobby["members"]] == [str(provisional.id)]
-    await world.write(lambda call: call.notify(users.signals.UserDeleted(UserId(provisional.id))))
+    await world.write(lambda call: call.notify(users.signals.UserDeleting(UserId(provisional.id))))
     assert (await game.backend.get(f"/lobbies/{lobby['id']}")).ok()["members"] == []

@@ -36,7 +36,7 @@ SLICE = Slice(
         login_providers.signals.IdentityUnlinked: listeners.on_identity_unlinked,
         registration_administration.signals.RegistrationApproved: listeners.on_registration_approved,
         registration_administration.signals.RegistrationRejected: listeners.on_registration_rejected,
-        users.signals.UserDeleted: listeners.on_user_deleted,
+        users.signals.UserDeleting: listeners.on_user_deleting,
     },
 )
 

@@ -19,7 +19,7 @@ from hubbub.server.identity.administration.signals import DeletionCanceled, Dele
 from hubbub.server.identity.login_providers.signals import IdentityLinked, IdentityUnlinked
 from hubbub.server.identity.passkeys.signals import PasskeyCreated, PasskeyDeleted
 from hubbub.server.identity.registration_administration.signals import RegistrationApproved, RegistrationRejected
-from hubbub.server.identity.users.signals import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleting
 
 _IPV4_PREFIX_LENGTH: Final = 24
 """Number of leading bits of an IPv4 address that identify the network of a client."""
@@ -110,7 +110,7 @@ def on_deletion_canceled(call: Call, signal: DeletionCanceled) -> None:
     actions.notify_user(call, signal.user_id, "deletion_canceled")
 
 
-def on_user_deleted(call: Call, signal: UserDeleted) -> None:
+def on_user_deleting(call: Call, signal: UserDeleting) -> None:
     """Report the deletion of an account, and delete its data."""
     actions.notify_user(call, signal.user_id, "account_deleted")
     actions.delete_user_emails(call, signal.user_id)

@@ -232,7 +232,7 @@ def require_admitted(call: Call, user_id: UserId) -> None:
 
 
 def delete(call: Call, user_id: UserId) -> None:
-    """Delete an account: revoke its authorizations, delete its credentials and send the signal `users.signals.UserDeleted`.
+    """Delete an account: revoke its authorizations, delete its credentials and send the signal `users.signals.UserDeleting`.
 
     Raise an error if the account may not be deleted, for example because it owns a guild."""
     users.ports.check_deletion(call, user_id)

@@ -11,7 +11,7 @@ from hubbub.server.identity.administration.settings.document_routes import publi
 from hubbub.server.identity.administration.settings.feature_routes import switch_feature
 from hubbub.server.identity.administration.user_accounts import accounts, jobs, session_routes, sessions, user_routes
 from hubbub.server.identity.administration.user_accounts.views import user_details
-from hubbub.server.identity.users.signals import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleting
 
 SLICE = Slice(
     name="administration",
@@ -20,7 +20,7 @@ SLICE = Slice(
     jobs=jobs.JOBS,
     listeners={
         SecondFactorChanged: listeners.on_second_factor_changed,
-        UserDeleted: listeners.on_user_deleted,
+        UserDeleting: listeners.on_user_deleting,
     },
 )
 

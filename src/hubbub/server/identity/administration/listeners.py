@@ -4,7 +4,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.identity import accounts
 from hubbub.server.identity.accounts.signals import SecondFactorChanged
 from hubbub.server.identity.administration import store
-from hubbub.server.identity.users.signals import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleting
 
 
 def on_second_factor_changed(call: Call, signal: SecondFactorChanged) -> None:
@@ -14,7 +14,7 @@ def on_second_factor_changed(call: Call, signal: SecondFactorChanged) -> None:
         accounts.management.sign_out(call, signal.user_id, except_id=None if actor is None else actor.token_id)
 
 
-def on_user_deleted(call: Call, signal: UserDeleted) -> None:
+def on_user_deleting(call: Call, signal: UserDeleting) -> None:
     """Delete the operator role and the scheduled deletion of a deleted user. The audit log is kept."""
     store.delete_operator(call.tx, signal.user_id)
     store.delete_deletion(call.tx, signal.user_id)

@@ -59,7 +59,7 @@ def remove(call: Call, user_id: int, type: str, id: str) -> bool:
     return store.delete(call.tx, user_id, type, id)
 
 
-def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
+def on_user_deleting(call: Call, signal: users.signals.UserDeleting) -> None:
     """Delete the connections of a deleted user."""
     store.delete_user_connections(call.tx, signal.user_id)
 

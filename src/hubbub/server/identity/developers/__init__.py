@@ -7,7 +7,7 @@ from hubbub.server.identity.developers import routes, store
 from hubbub.server.identity.developers.actions import approve, deny, schedule_size_check
 from hubbub.server.identity.developers.jobs import JOBS
 from hubbub.server.identity.developers.store import ApprovalRow, list_pending
-from hubbub.server.identity.users.signals import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleting
 
 SLICE = Slice(
     name="developers",
@@ -16,7 +16,7 @@ SLICE = Slice(
     listeners={
         ApplicationDeleting: lambda call, signal: store.delete_approvals_and_assets(call.tx, signal.row.id),
         IntentsEnabled: lambda call, signal: schedule_size_check(call, signal.application_id),
-        UserDeleted: lambda call, signal: applications.testers.delete_tester_from_all(call.tx, signal.user_id),
+        UserDeleting: lambda call, signal: applications.testers.delete_tester_from_all(call.tx, signal.user_id),
     },
     assets={"app-assets": store.find_asset_key},
 )

@@ -11,7 +11,7 @@ from hubbub.server.identity.identities import actions, rules, store
 from hubbub.server.identity.identities.signals import ProfileChanged
 from hubbub.server.identity.oauth2 import ApplicationDeauthorized
 from hubbub.server.identity.oauth2.interface.credentials import ExternalCredential
-from hubbub.server.identity.users.signals import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleting
 
 
 def link_account(
@@ -38,7 +38,7 @@ def on_application_deauthorized(call: Call, signal: ApplicationDeauthorized) -> 
         actions.detach_identities(call, signal.application_id, signal.user_id)
 
 
-def on_user_deleted(call: Call, signal: UserDeleted) -> None:
+def on_user_deleting(call: Call, signal: UserDeleting) -> None:
     """Remove the identities and the merge records of a deleted user."""
     actions.remove_identities(call, signal.user_id)
     store.delete_merges(call.tx, signal.user_id)
@@ -68,6 +68,6 @@ def on_profile_changed(call: Call, signal: ProfileChanged) -> None:
 
 LISTENERS: Final[Mapping[type, Callable[[Call, Any], None]]] = {
     ApplicationDeauthorized: on_application_deauthorized,
-    UserDeleted: on_user_deleted,
+    UserDeleting: on_user_deleting,
     ProfileChanged: on_profile_changed,
 }

@@ -10,13 +10,13 @@ from hubbub.server.identity.legal_documents.actions import (
     require_accepted,
     require_kind,
 )
-from hubbub.server.identity.users.signals import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleting
 
 
-def _on_user_deleted(call: Call, signal: UserDeleted) -> None:
+def _on_user_deleting(call: Call, signal: UserDeleting) -> None:
     store.delete_acceptances(call.tx, signal.user_id)
 
 
-SLICE = Slice(name="legal_documents", modules=(routes,), listeners={UserDeleted: _on_user_deleted})
+SLICE = Slice(name="legal_documents", modules=(routes,), listeners={UserDeleting: _on_user_deleting})
 
 __all__ = ["SLICE", "accept", "export_data", "publish", "require_accepted", "require_kind"]

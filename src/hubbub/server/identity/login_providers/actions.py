@@ -17,7 +17,7 @@ from hubbub.server.identity.login_providers import claims, store
 from hubbub.server.identity.login_providers.claims import ProviderUser
 from hubbub.server.identity.login_providers.signals import IdentityLinked, IdentityUnlinked
 from hubbub.server.identity.login_providers.store import AttemptRow, LoginIdentityRow, LoginRegistrationRow
-from hubbub.server.identity.users.signals import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleting
 
 
 def require_provider(call: Call, provider_id: str) -> LoginProviderConfig:
@@ -237,7 +237,7 @@ def delete_identities(call: Call, user_id: UserId) -> None:
     store.delete_by_user(call.tx, user_id)
 
 
-def on_user_deleted(call: Call, signal: UserDeleted) -> None:
+def on_user_deleting(call: Call, signal: UserDeleting) -> None:
     """Delete the identities of a deleted user."""
     delete_identities(call, signal.user_id)
 

@@ -20,7 +20,7 @@ from hubbub.server.identity.moderation_decisions.store import (
     set_context,
 )
 from hubbub.server.identity.moderation_decisions.views import administered_decisions, export_data
-from hubbub.server.identity.users.signals import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleting
 
 
 def _on_user_suspended(call: Call, signal: UserSuspended) -> None:
@@ -33,7 +33,7 @@ def _on_account_unbanned(call: Call, signal: AccountUnbanned) -> None:
     store.revoke_suspensions(call.tx, signal.user_id, call.now_ms)
 
 
-def _on_user_deleted(call: Call, signal: UserDeleted) -> None:
+def _on_user_deleting(call: Call, signal: UserDeleting) -> None:
     store.delete_user_decisions(call.tx, signal.user_id)
 
 
@@ -44,7 +44,7 @@ SLICE = Slice(
     listeners={
         UserSuspended: _on_user_suspended,
         AccountUnbanned: _on_account_unbanned,
-        UserDeleted: _on_user_deleted,
+        UserDeleting: _on_user_deleting,
     },
 )
 

@@ -13,7 +13,7 @@ from hubbub.server.identity.oauth2.signals import ApplicationAuthorized, Applica
 from hubbub.server.identity.oauth2.store import approve_scopes as _insert_approved_scopes
 from hubbub.server.identity.oauth2.store import list_approved_scopes
 from hubbub.server.identity.oauth2.views import export_data, public_applications
-from hubbub.server.identity.users.signals import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleting
 
 
 def approve_scopes(call: Call, application_id: int, scopes: Iterable[str]) -> None:
@@ -34,7 +34,7 @@ SLICE = Slice(
     name="oauth2",
     modules=(routes, ports),
     listeners={
-        UserDeleted: actions.on_user_deleted,
+        UserDeleting: actions.on_user_deleting,
         ApplicationDeleting: actions.on_application_deleting,
     },
     ready=_ready_fields,

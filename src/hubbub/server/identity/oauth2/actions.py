@@ -22,7 +22,7 @@ from hubbub.server.identity.oauth2.ports import InstallationRequest
 from hubbub.server.identity.oauth2.rules import AuthorizationRequest
 from hubbub.server.identity.oauth2.signals import ApplicationAuthorized, ApplicationDeauthorized
 from hubbub.server.identity.oauth2.store import AuthorizationRow, CodeRow, RefreshTokenRow
-from hubbub.server.identity.users.signals import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleting
 
 USER_CODE_ALPHABET = "BCDFGHJKLMNPQRSTVWXZ23456789"
 """User code alphabet: no vowels, to avoid words, and no characters that look alike."""
@@ -350,7 +350,7 @@ def deauthorize_all_users(call: Call, application_id: int) -> None:
         deauthorize(call, user_id, application_id)
 
 
-def on_user_deleted(call: Call, signal: UserDeleted) -> None:
+def on_user_deleting(call: Call, signal: UserDeleting) -> None:
     """Delete the authorizations, codes, refresh tokens and installations of a deleted user."""
     store.delete_user_grants(call.tx, signal.user_id)
     installations.delete_installations(call.tx, signal.user_id)

@@ -13,7 +13,7 @@ from hubbub.server.core.relying_party import RelyingParty
 from hubbub.server.identity.passkeys import ceremonies, store
 from hubbub.server.identity.passkeys.signals import PasskeyCreated, PasskeyDeleted
 from hubbub.server.identity.passkeys.store import ChallengeRow, PasskeyRow
-from hubbub.server.identity.users.signals import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleting
 
 CHALLENGE_BYTES: Final = 32
 
@@ -73,7 +73,7 @@ def delete_passkeys(call: Call, user_id: UserId) -> None:
     store.delete_by_user(call.tx, user_id)
 
 
-def on_user_deleted(call: Call, signal: UserDeleted) -> None:
+def on_user_deleting(call: Call, signal: UserDeleting) -> None:
     """Delete the passkeys of a deleted user."""
     delete_passkeys(call, signal.user_id)
 

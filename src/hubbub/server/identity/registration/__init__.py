@@ -10,15 +10,15 @@ from hubbub.server.identity.registration.actions import (
     resolve_mode,
     use_invite,
 )
-from hubbub.server.identity.users.signals import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleting
 
 
-def _on_user_deleted(call: Call, signal: UserDeleted) -> None:
+def _on_user_deleting(call: Call, signal: UserDeleting) -> None:
     store.delete_request(call.tx, signal.user_id)
     store.delete_user_invites(call.tx, signal.user_id)
 
 
-SLICE = Slice(name="registration", modules=(routes, ports), listeners={UserDeleted: _on_user_deleted})
+SLICE = Slice(name="registration", modules=(routes, ports), listeners={UserDeleting: _on_user_deleting})
 
 __all__ = [
     "SLICE",

@@ -27,7 +27,7 @@ SLICE = Slice(
         identities.FamilyJoined: actions.on_family_joined,
         identities.ProfileChanged: actions.on_profile_changed,
         users.signals.UserChanged: actions.on_user_changed,
-        users.signals.UserDeleted: actions.on_user_deleted,
+        users.signals.UserDeleting: actions.on_user_deleting,
     },
     ready=views.ready_fields,
 )

@@ -210,7 +210,7 @@ def on_profile_changed(call: Call, signal: identities.ProfileChanged) -> None:
     identities.publish_profile(call, signal.family_id, signal.user_id, friend_ids)
 
 
-def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
+def on_user_deleting(call: Call, signal: users.signals.UserDeleting) -> None:
     """Delete all relationships of a deleted user and publish their removal."""
     rows = store.list_from_both_sides(call.tx, signal.user_id)
     store.remove_user(call.tx, signal.user_id)

@@ -20,7 +20,7 @@ def _ready_fields(call: Call) -> dict[str, Any]:
 SLICE = Slice(
     name="user_settings",
     modules=(routes, ports),
-    listeners={users.signals.UserDeleted: actions.on_user_deleted},
+    listeners={users.signals.UserDeleting: actions.on_user_deleting},
     ready=_ready_fields,
 )
 

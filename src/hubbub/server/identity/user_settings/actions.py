@@ -42,7 +42,7 @@ def update(call: Call, body: wire.UpdateUserSettings) -> wire.UserSettings:
     return updated_settings
 
 
-def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
+def on_user_deleting(call: Call, signal: users.signals.UserDeleting) -> None:
     """Delete the settings of a deleted user."""
     store.delete(call.tx, signal.user_id)
 

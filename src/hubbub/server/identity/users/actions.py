@@ -8,7 +8,7 @@ from hubbub.server.core import auth, quotas
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.core.event_dispatch import UserAudience
 from hubbub.server.identity.users import store, views
-from hubbub.server.identity.users.signals import UserChanged, UserDeleted
+from hubbub.server.identity.users.signals import UserChanged, UserDeleting
 from hubbub.server.identity.users.store import UserRow
 
 
@@ -63,8 +63,8 @@ def set_primary_guild(call: Call, row: UserRow, primary_guild: wire.PrimaryGuild
 
 
 def delete(call: Call, user_id: int) -> None:
-    """Delete a user: the tokens and quotas, then the data of other slices, which listen to `UserDeleted`, then the row."""
+    """Delete a user: the tokens and quotas, then the data of other slices, which listen to `UserDeleting`, then the row."""
     auth.revoke(call.tx, user_id)
     quotas.delete_quotas(call.tx, user_id)
-    call.notify(UserDeleted(UserId(user_id)))
+    call.notify(UserDeleting(UserId(user_id)))
     store.delete(call.tx, user_id)

@@ -14,7 +14,7 @@ class UserChanged(msgspec.Struct, frozen=True):
     """Whether only the guild tag changed. Guilds change the tags of many users at once."""
 
 
-class UserDeleted(msgspec.Struct, frozen=True):
+class UserDeleting(msgspec.Struct, frozen=True):
     """An account is being deleted. Listeners delete its data, except messages that it sent or received."""
 
     user_id: UserId

@@ -16,7 +16,7 @@ from hubbub.server.places.activity_instances.store import (
     is_participant,
     public_session_id,
 )
-from hubbub.server.places.channels.signals import ChannelsDeleted
+from hubbub.server.places.channels.signals import ChannelsDeleting
 from hubbub.server.places.members.signals import MemberRemoved
 
 SLICE = Slice(
@@ -25,7 +25,7 @@ SLICE = Slice(
     listeners={
         ActivitiesToggled: actions.on_activities_toggled,
         ApplicationDeleting: actions.on_application_deleting,
-        ChannelsDeleted: actions.on_channels_deleted,
+        ChannelsDeleting: actions.on_channels_deleting,
         MemberRemoved: actions.on_member_removed,
     },
     guild=views.guild_create_fields,

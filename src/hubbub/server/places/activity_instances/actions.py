@@ -9,7 +9,7 @@ from hubbub.server.identity import applications
 from hubbub.server.identity.applications.signals import ActivitiesToggled, ApplicationDeleting
 from hubbub.server.places.activity_instances import rules, store, views
 from hubbub.server.places.activity_instances.store import InstanceRow, ParticipantRow
-from hubbub.server.places.channels.signals import ChannelsDeleted
+from hubbub.server.places.channels.signals import ChannelsDeleting
 from hubbub.server.places.members.signals import MemberRemoved
 
 
@@ -69,7 +69,7 @@ def on_member_removed(call: Call, signal: MemberRemoved) -> None:
             leave(call, row, signal.user_id)
 
 
-def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
+def on_channels_deleting(call: Call, signal: ChannelsDeleting) -> None:
     """End the activities in deleted channels."""
     for row in store.list_channel_instances(call.tx, signal.channel_ids):
         store.delete(call.tx, row.id)

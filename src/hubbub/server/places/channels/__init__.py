@@ -1,10 +1,10 @@
 """Guild channels, and the rows and views that threads and private channels share with them."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.users.signals import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleting
 from hubbub.server.places import guilds, roles
 from hubbub.server.places.channels import routes, signals, thread_members, views
-from hubbub.server.places.channels.actions import on_guild_deleted, on_role_deleted, on_user_deleted
+from hubbub.server.places.channels.actions import on_guild_deleting, on_role_deleted, on_user_deleting
 from hubbub.server.places.channels.archive import ARCHIVE
 from hubbub.server.places.channels.interface import (
     creation,
@@ -28,8 +28,8 @@ SLICE = Slice(
     modules=(routes,),
     listeners={
         roles.RoleDeleted: on_role_deleted,
-        guilds.GuildDeleted: on_guild_deleted,
-        UserDeleted: on_user_deleted,
+        guilds.GuildDeleting: on_guild_deleting,
+        UserDeleting: on_user_deleting,
     },
 )
 

@@ -17,7 +17,7 @@ from hubbub.server.identity import users
 from hubbub.server.places import guilds, roles
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.channels import permission_split, rules, store, views
-from hubbub.server.places.channels.signals import ChannelsDeleted, LinkedChannelRenamed
+from hubbub.server.places.channels.signals import ChannelsDeleting, LinkedChannelRenamed
 from hubbub.server.places.channels.store import ChannelRow, GuildTraits, OverwriteRow
 
 AUDITED_FIELDS: Final = (
@@ -251,7 +251,7 @@ def delete(call: Call, row: ChannelRow, overwrites: Sequence[OverwriteRow]) -> w
     guild_id = row.guild_id or 0
     view = views.channel(row, overwrites)
     children = store.list_children(call.tx, row.id) if row.type == ChannelType.GUILD_CATEGORY else []
-    call.notify(ChannelsDeleted(guild_id=guild_id, channel_ids=(row.id,)))
+    call.notify(ChannelsDeleting(guild_id=guild_id, channel_ids=(row.id,)))
     store.delete(call.tx, row.id)
     was_referenced = guilds.maintenance.clear_channel_references(call.tx, guild_id, row.id)
     changes = audit.differences(view, None, (*AUDITED_FIELDS, "permission_overwrites"))
@@ -322,11 +322,11 @@ def on_role_deleted(call: Call, signal: roles.RoleDeleted) -> None:
         publish(call, wire.CHANNEL_UPDATE, row, views.channel(row, overwrites_by_channel.get(row.id, [])))
 
 
-def on_guild_deleted(call: Call, signal: guilds.GuildDeleted) -> None:
+def on_guild_deleting(call: Call, signal: guilds.GuildDeleting) -> None:
     """Delete the channels and threads of a guild that is being deleted."""
     channel_ids = store.list_guild_channel_ids(call.tx, signal.guild_id)
     if channel_ids:
-        call.notify(ChannelsDeleted(guild_id=signal.guild_id, channel_ids=tuple(channel_ids)))
+        call.notify(ChannelsDeleting(guild_id=signal.guild_id, channel_ids=tuple(channel_ids)))
     store.delete_guild_channels(call.tx, signal.guild_id)
 
 
@@ -340,6 +340,6 @@ def insert_initial(
     store.insert_initial(call.tx, guild_id, channels, overwrites)
 
 
-def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
+def on_user_deleting(call: Call, signal: users.signals.UserDeleting) -> None:
     """Delete the slow mode times of a deleted user."""
     store.delete_slow_mode_uses(call.tx, signal.user_id)

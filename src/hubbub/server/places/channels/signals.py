@@ -9,7 +9,7 @@ class LinkedChannelRenamed(msgspec.Struct, frozen=True):
     channel_id: int
 
 
-class ChannelsDeleted(msgspec.Struct, frozen=True, kw_only=True):
+class ChannelsDeleting(msgspec.Struct, frozen=True, kw_only=True):
     """Channels or threads are about to be deleted; their rows still exist. Listeners delete dependent data."""
 
     guild_id: int | None

@@ -15,7 +15,7 @@ from hubbub.server.identity.users import UserRow
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.guild_tags import store
 from hubbub.server.places.guild_tags.store import GuildTagRow
-from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.places.guilds import GuildDeleting
 from hubbub.server.places.members.signals import MemberRemoved
 
 UPDATE_MEMBERS_JOB: Final = "guild_tags.update_members"
@@ -85,7 +85,7 @@ def update_members(call: Call, payload: UpdateMembersPayload) -> None:
         )
 
 
-def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
+def on_guild_deleting(call: Call, signal: GuildDeleting) -> None:
     """Delete the tag of a deleted guild and schedule the update of the members who display it."""
     store.put(call.tx, signal.guild_id, None)
     call.tx.enqueue(

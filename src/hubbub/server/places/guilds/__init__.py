@@ -6,7 +6,7 @@ from hubbub.server.places.guilds.actions import publish_update, update
 from hubbub.server.places.guilds.contents.archive import ARCHIVE
 from hubbub.server.places.guilds.interface import creation, maintenance, membership, suspensions
 from hubbub.server.places.guilds.rules import reject_guild_owner
-from hubbub.server.places.guilds.signals import FeaturesRemoved, GuildDeleted
+from hubbub.server.places.guilds.signals import FeaturesRemoved, GuildDeleting
 from hubbub.server.places.guilds.store import GuildRow, find, find_many
 from hubbub.server.places.guilds.views import guild
 
@@ -14,7 +14,7 @@ SLICE = Slice(name="guilds", archive=ARCHIVE, modules=(routes, ports))
 
 __all__ = [
     "FeaturesRemoved",
-    "GuildDeleted",
+    "GuildDeleting",
     "GuildRow",
     "SLICE",
     "creation",

@@ -16,7 +16,7 @@ from hubbub.server.places import roles
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.guilds import ports, rules, store, views
 from hubbub.server.places.guilds.contents import initial_contents
-from hubbub.server.places.guilds.signals import FeaturesRemoved, GuildDeleted, GuildImported, GuildSuspended
+from hubbub.server.places.guilds.signals import FeaturesRemoved, GuildDeleting, GuildImported, GuildSuspended
 from hubbub.server.places.guilds.store import GuildRow, SuspensionRow
 
 _AUDIENCE_SIZE_MAX = 1000
@@ -157,7 +157,7 @@ def _publish_to_members(call: Call, row: GuildRow, event: Event[Any], payload: w
 def delete(call: Call, row: GuildRow) -> None:
     """Delete a guild and publish its deletion to all members."""
     member_ids = store.list_member_ids(call.tx, row.id)
-    call.notify(GuildDeleted(GuildId(row.id)))
+    call.notify(GuildDeleting(GuildId(row.id)))
     roles.delete_guild_roles(call.tx, row.id)
     ports.delete_guild_contents(call, row.id)
     store.delete(call.tx, row.id)

@@ -31,4 +31,4 @@ def insert_owner(call: Call, guild_id: int, user_id: int) -> None:
 
 @multi_port
 def delete_guild_contents(call: Call, guild_id: int) -> None:
-    """Delete the rows of a guild that remain after the listeners of `signals.GuildDeleted` ran."""
+    """Delete the rows of a guild that remain after the listeners of `signals.GuildDeleting` ran."""

@@ -5,7 +5,7 @@ import msgspec
 from hubbub.protocol.ids import GuildId, UserId
 
 
-class GuildDeleted(msgspec.Struct, frozen=True):
+class GuildDeleting(msgspec.Struct, frozen=True):
     """A guild is about to be deleted; its rows still exist. Listeners delete the data that belongs to it."""
 
     guild_id: GuildId

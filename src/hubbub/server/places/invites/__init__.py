@@ -1,8 +1,8 @@
 """Invites: codes with which users join a guild or a group DM."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.users.signals import UserDeleted
-from hubbub.server.places.channels.signals import ChannelsDeleted
+from hubbub.server.identity.users.signals import UserDeleting
+from hubbub.server.places.channels.signals import ChannelsDeleting
 from hubbub.server.places.invites import actions, ports, routes
 from hubbub.server.places.invites.actions import create, delete_guild_invites, export_data
 from hubbub.server.places.invites.formats.archive import ARCHIVE
@@ -15,7 +15,7 @@ SLICE = Slice(
     archive=ARCHIVE,
     modules=(routes, ports),
     jobs=JOBS,
-    listeners={ChannelsDeleted: actions.on_channels_deleted, UserDeleted: actions.on_user_deleted},
+    listeners={ChannelsDeleting: actions.on_channels_deleting, UserDeleting: actions.on_user_deleting},
 )
 
 __all__ = [

@@ -16,10 +16,10 @@ from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.core.personal_data import export_row
-from hubbub.server.identity.users.signals import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleting
 from hubbub.server.places import join_limits, members, roles, vanity_urls
 from hubbub.server.places.audit_log import audit
-from hubbub.server.places.channels.signals import ChannelsDeleted
+from hubbub.server.places.channels.signals import ChannelsDeleting
 from hubbub.server.places.invites import ports, rules, store, views
 from hubbub.server.places.invites.formats.target_files import TargetList
 from hubbub.server.places.invites.store import InviteRow, TargetsProgress
@@ -225,7 +225,7 @@ def delete(call: Call, row: InviteRow) -> None:
         call.tx.emit(wire.INVITE_DELETE, payload, _managers_audience(row))
 
 
-def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
+def on_channels_deleting(call: Call, signal: ChannelsDeleting) -> None:
     """Delete the invites to deleted channels."""
     for row in store.list_channel_invites(call.tx, signal.channel_ids):
         delete(call, row)
@@ -236,7 +236,7 @@ def delete_guild_invites(call: Call, guild_id: int) -> None:
     store.delete_guild_invites(call.tx, guild_id)
 
 
-def on_user_deleted(call: Call, signal: UserDeleted) -> None:
+def on_user_deleting(call: Call, signal: UserDeleting) -> None:
     """Remove a deleted user from the invites that they created and from lists of target users.
 
     The invites to their stream are deleted."""

@@ -2,18 +2,18 @@
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.users.signals import UserDeleted
-from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.identity.users.signals import UserDeleting
+from hubbub.server.places.guilds import GuildDeleting
 from hubbub.server.places.join_limits import actions, ports, store
 from hubbub.server.places.join_limits.actions import require_join_allowed
 from hubbub.server.places.members.signals import MemberAdded
 
 
-def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
+def _on_guild_deleting(call: Call, signal: GuildDeleting) -> None:
     store.delete_of_guild(call.tx, signal.guild_id)
 
 
-def _on_user_deleted(call: Call, signal: UserDeleted) -> None:
+def _on_user_deleting(call: Call, signal: UserDeleting) -> None:
     store.delete_of_user(call.tx, signal.user_id)
 
 
@@ -22,8 +22,8 @@ SLICE = Slice(
     modules=(ports,),
     listeners={
         MemberAdded: actions.on_member_added,
-        GuildDeleted: _on_guild_deleted,
-        UserDeleted: _on_user_deleted,
+        GuildDeleting: _on_guild_deleting,
+        UserDeleting: _on_user_deleting,
     },
 )
 

@@ -1,8 +1,8 @@
 """Member verification and join requests: the form for new members, and the review of their responses."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.users.signals import UserDeleted
-from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.identity.users.signals import UserDeleting
+from hubbub.server.places.guilds import GuildDeleting
 from hubbub.server.places.join_requests import actions, routes
 from hubbub.server.places.join_requests.actions import export_data
 from hubbub.server.places.join_requests.archive import ARCHIVE
@@ -13,9 +13,9 @@ SLICE = Slice(
     archive=ARCHIVE,
     modules=(routes,),
     listeners={
-        GuildDeleted: actions.on_guild_deleted,
+        GuildDeleting: actions.on_guild_deleting,
         MemberRemoved: actions.on_member_removed,
-        UserDeleted: actions.on_user_deleted,
+        UserDeleting: actions.on_user_deleting,
     },
 )
 

@@ -12,10 +12,10 @@ from hubbub.protocol.resources import join_requests as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.core.personal_data import export_row
-from hubbub.server.identity.users.signals import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleting
 from hubbub.server.places import guilds, members
 from hubbub.server.places.audit_log import audit
-from hubbub.server.places.guilds import GuildDeleted, GuildRow
+from hubbub.server.places.guilds import GuildDeleting, GuildRow
 from hubbub.server.places.join_requests import rules, store, views
 from hubbub.server.places.join_requests.store import FormRow, JoinRequestRow
 from hubbub.server.places.members.signals import MemberRemoved
@@ -87,7 +87,7 @@ def on_member_removed(call: Call, signal: MemberRemoved) -> None:
         withdraw(call, row)
 
 
-def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
+def on_guild_deleting(call: Call, signal: GuildDeleting) -> None:
     """Delete the form and the join requests of a deleted guild."""
     store.delete_guild_form_and_requests(call.tx, signal.guild_id)
 
@@ -104,7 +104,7 @@ def _publish_request(call: Call, event: Event[Any], row: JoinRequestRow) -> None
     call.tx.emit(event, payload, _reviewers_audience(row))
 
 
-def on_user_deleted(call: Call, signal: UserDeleted) -> None:
+def on_user_deleting(call: Call, signal: UserDeleting) -> None:
     """Withdraw the pending requests of a deleted user, and delete the reviewed ones."""
     for row in store.list_by_user(call.tx, signal.user_id):
         if row.status == JoinRequestStatus.SUBMITTED:

@@ -2,7 +2,7 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications.signals import ApplicationDeleting
-from hubbub.server.identity.users.signals import UserChanged, UserDeleted
+from hubbub.server.identity.users.signals import UserChanged, UserDeleting
 from hubbub.server.places.members import actions, ports, routes, signals, views
 from hubbub.server.places.members.archive import ARCHIVE
 from hubbub.server.places.members.gateway import commands, guild_fields
@@ -24,7 +24,7 @@ SLICE = Slice(
     modules=(routes, commands, ports),
     listeners={
         UserChanged: actions.on_user_changed,
-        UserDeleted: actions.on_user_deleted,
+        UserDeleting: actions.on_user_deleting,
         ApplicationDeleting: actions.on_application_deleting,
     },
     guild=guild_fields.guild_create_fields,

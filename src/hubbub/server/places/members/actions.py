@@ -289,7 +289,7 @@ def on_user_changed(call: Call, signal: users.signals.UserChanged) -> None:
         _publish_update(call, membership._replace(user=signal.row))
 
 
-def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
+def on_user_deleting(call: Call, signal: users.signals.UserDeleting) -> None:
     """Remove a deleted account from every guild."""
     for guild_id in guilds.membership.list_user_guild_ids(call.tx, signal.user_id):
         remove(call, guild_id, signal.user_id)

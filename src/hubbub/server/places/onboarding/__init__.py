@@ -1,7 +1,7 @@
 """Onboarding: the prompts that a guild shows to new members, and the members' responses."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.places.guilds import GuildDeleting
 from hubbub.server.places.members.signals import MemberRemoved
 from hubbub.server.places.onboarding import actions, routes
 from hubbub.server.places.onboarding.archive import ARCHIVE
@@ -12,7 +12,7 @@ SLICE = Slice(
     archive=ARCHIVE,
     modules=(routes,),
     listeners={
-        GuildDeleted: actions.on_guild_deleted,
+        GuildDeleting: actions.on_guild_deleting,
         MemberRemoved: actions.on_member_removed,
     },
 )

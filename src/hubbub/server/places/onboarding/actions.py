@@ -81,7 +81,7 @@ def on_member_removed(call: Call, signal: MemberRemoved) -> None:
     store.delete_responses(call.tx, signal.guild_id, signal.user_id)
 
 
-def on_guild_deleted(call: Call, signal: guilds.GuildDeleted) -> None:
+def on_guild_deleting(call: Call, signal: guilds.GuildDeleting) -> None:
     """Delete the onboarding and the responses of a deleted guild."""
     store.delete_guild_onboarding(call.tx, signal.guild_id)
 

@@ -11,9 +11,9 @@ from hubbub.protocol.resources.role_connections import RoleConnectionMetadata, R
 from hubbub.protocol.resources.roles import RoleTags
 from hubbub.server.core.call import Call
 from hubbub.server.core.personal_data import export_row
-from hubbub.server.identity.users.signals import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleting
 from hubbub.server.places import members, roles
-from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.places.guilds import GuildDeleting
 from hubbub.server.places.members import Membership
 from hubbub.server.places.role_connections import rules, store
 from hubbub.server.places.role_connections.store import LinkedRoleRow, RoleConnectionRow
@@ -88,12 +88,12 @@ def on_role_deleted(call: Call, signal: RoleDeleted) -> None:
     store.delete_linked(call.tx, signal.role_id)
 
 
-def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
+def on_guild_deleting(call: Call, signal: GuildDeleting) -> None:
     """Delete the linked roles of a deleted guild."""
     store.delete_linked_of_guild(call.tx, signal.guild_id)
 
 
-def on_user_deleted(call: Call, signal: UserDeleted) -> None:
+def on_user_deleting(call: Call, signal: UserDeleting) -> None:
     """Delete the role connections of a deleted user."""
     store.delete_user_connections(call.tx, signal.user_id)
 

@@ -12,8 +12,8 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.gateway_queries import GuildView
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.audit_log import ReferencedObjects
-from hubbub.server.places.channels.signals import ChannelsDeleted
-from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.places.channels.signals import ChannelsDeleting
+from hubbub.server.places.guilds import GuildDeleting
 from hubbub.server.places.guilds.interface.creation import GuildImported
 from hubbub.server.places.members.signals import MemberRemoved
 from hubbub.server.places.scheduled_events import actions, routes, store, views
@@ -66,8 +66,8 @@ SLICE = Slice(
     modules=(routes,),
     jobs=JOBS,
     listeners={
-        ChannelsDeleted: actions.on_channels_deleted,
-        GuildDeleted: actions.on_guild_deleted,
+        ChannelsDeleting: actions.on_channels_deleting,
+        GuildDeleting: actions.on_guild_deleting,
         GuildImported: actions.on_guild_imported,
         MemberRemoved: actions.on_member_removed,
         StageInstanceClosed: actions.on_stage_instance_closed,

@@ -17,8 +17,8 @@ from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.core.personal_data import export_row
 from hubbub.server.places import stage_instances, voice_states
 from hubbub.server.places.audit_log import audit
-from hubbub.server.places.channels.signals import ChannelsDeleted
-from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.places.channels.signals import ChannelsDeleting
+from hubbub.server.places.guilds import GuildDeleting
 from hubbub.server.places.guilds.interface.creation import GuildImported
 from hubbub.server.places.members.signals import MemberRemoved
 from hubbub.server.places.scheduled_events import recurrence, store, views
@@ -302,7 +302,7 @@ def on_voice_channel_changed(call: Call, signal: VoiceChannelChanged) -> None:
                 )
 
 
-def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
+def on_channels_deleting(call: Call, signal: ChannelsDeleting) -> None:
     """End active events and cancel scheduled events of deleted channels."""
     for row in store.list_channel_events(call.tx, signal.channel_ids):
         status = EventStatus.COMPLETED if row.status == EventStatus.ACTIVE else EventStatus.CANCELED
@@ -318,7 +318,7 @@ def on_guild_imported(call: Call, signal: GuildImported) -> None:
         _schedule_job(call, row, exceptions_by_event.get(row.id, []))
 
 
-def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
+def on_guild_deleting(call: Call, signal: GuildDeleting) -> None:
     """Delete the events of a deleted guild and their jobs."""
     for row in store.list_open(call.tx, signal.guild_id):
         _cancel_jobs(call, row)

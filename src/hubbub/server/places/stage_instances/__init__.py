@@ -5,7 +5,7 @@ from typing import Any
 from hubbub.server.core.call import Call
 from hubbub.server.core.gateway_queries import GuildView
 from hubbub.server.core.slices import Slice
-from hubbub.server.places.channels.signals import ChannelsDeleted
+from hubbub.server.places.channels.signals import ChannelsDeleting
 from hubbub.server.places.stage_instances import actions, ports, routes, store, views
 from hubbub.server.places.stage_instances.actions import close, create
 from hubbub.server.places.stage_instances.jobs import JOBS
@@ -25,7 +25,7 @@ SLICE = Slice(
     modules=(routes, ports),
     jobs=JOBS,
     listeners={
-        ChannelsDeleted: actions.on_channels_deleted,
+        ChannelsDeleting: actions.on_channels_deleting,
         VoiceChannelChanged: actions.on_voice_channel_changed,
         SpeakerAdded: actions.on_speaker_added,
     },

@@ -13,7 +13,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.places import guilds, voice_states
 from hubbub.server.places.audit_log import audit
-from hubbub.server.places.channels.signals import ChannelsDeleted
+from hubbub.server.places.channels.signals import ChannelsDeleting
 from hubbub.server.places.stage_instances import ports, store, views
 from hubbub.server.places.stage_instances.signals import StageInstanceClosed
 from hubbub.server.places.stage_instances.store import StageInstanceRow
@@ -95,7 +95,7 @@ def close(call: Call, row: StageInstanceRow, *, posts_message: bool = True) -> N
         call.notify(StageInstanceClosed(guild_id=GuildId(row.guild_id), scheduled_event_id=event_id))
 
 
-def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
+def on_channels_deleting(call: Call, signal: ChannelsDeleting) -> None:
     """End the stage instances of deleted channels."""
     for row in store.list_channel_instances(call.tx, signal.channel_ids):
         close(call, row, posts_message=False)

@@ -8,8 +8,8 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.gateway_queries import GuildView
 from hubbub.server.core.slices import Slice
 from hubbub.server.places import members
-from hubbub.server.places.channels.signals import ChannelsDeleted
-from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.places.channels.signals import ChannelsDeleting
+from hubbub.server.places.guilds import GuildDeleting
 from hubbub.server.places.guilds.interface.suspensions import GuildSuspended
 from hubbub.server.places.members.signals import MemberRemoved, VoiceModerated
 from hubbub.server.places.voice_states import actions, ports, routes, signals, store, tickets, views
@@ -43,11 +43,11 @@ def _on_member_removed(call: Call, signal: MemberRemoved) -> None:
         actions.leave(call, [row])
 
 
-def _on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
+def _on_channels_deleting(call: Call, signal: ChannelsDeleting) -> None:
     actions.leave(call, store.list_channel_states(call.tx, signal.channel_ids), is_channel_deleted=True)
 
 
-def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
+def _on_guild_deleting(call: Call, signal: GuildDeleting) -> None:
     actions.delete_guild_states(call, signal.guild_id)
 
 
@@ -81,8 +81,8 @@ SLICE = Slice(
     modules=(routes, commands, ports),
     jobs={actions.MOVE_TO_AFK_JOB: actions.move_to_afk, commands.JOIN_JOB: commands.join_after_delay},
     listeners={
-        ChannelsDeleted: _on_channels_deleted,
-        GuildDeleted: _on_guild_deleted,
+        ChannelsDeleting: _on_channels_deleting,
+        GuildDeleting: _on_guild_deleting,
         GuildSuspended: _on_guild_suspended,
         MemberRemoved: _on_member_removed,
         VoiceModerated: _on_voice_moderated,

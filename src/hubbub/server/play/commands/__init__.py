@@ -10,7 +10,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications.signals import ActivitiesToggled, ApplicationDeleting
 from hubbub.server.places.audit_log import ReferencedObjects
-from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.places.guilds import GuildDeleting
 from hubbub.server.play.commands import actions, joined_commands, routes, store, views
 from hubbub.server.play.commands.actions import create_for_world
 from hubbub.server.play.commands.definitions import derived_contexts, normalize_value
@@ -48,7 +48,7 @@ SLICE = Slice(
     name="commands",
     modules=(routes,),
     listeners={
-        GuildDeleted: actions.on_guild_deleted,
+        GuildDeleting: actions.on_guild_deleting,
         ActivitiesToggled: actions.on_activities_toggled,
         ApplicationDeleting: actions.on_application_deleting,
     },

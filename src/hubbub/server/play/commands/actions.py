@@ -16,7 +16,7 @@ from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.identity.applications import ApplicationRow
 from hubbub.server.identity.applications.signals import ActivitiesToggled, ApplicationDeleting
 from hubbub.server.places.audit_log import audit
-from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.places.guilds import GuildDeleting
 from hubbub.server.play.commands import definitions, rules, store, views
 from hubbub.server.play.commands.definitions import ValidatedCommand
 from hubbub.server.play.commands.store import GLOBAL_GUILD_ID, CommandRow
@@ -164,7 +164,7 @@ def delete(call: Call, row: CommandRow) -> None:
     store.delete(call.tx, [row.id])
 
 
-def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
+def on_guild_deleting(call: Call, signal: GuildDeleting) -> None:
     """Delete the commands of a deleted guild."""
     store.delete_guild_commands(call.tx, signal.guild_id)
 

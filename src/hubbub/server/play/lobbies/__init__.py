@@ -10,8 +10,8 @@ from hubbub.server.core.jobs import Job
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.game_sessions import OAuth2SessionEnded, OAuth2SessionStarted
 from hubbub.server.identity.identities import AccountsMerged, AccountUnmerged, FamilyJoined, ProfileChanged, profiles
-from hubbub.server.identity.users.signals import UserChanged, UserDeleted
-from hubbub.server.places.channels.signals import ChannelsDeleted, LinkedChannelRenamed
+from hubbub.server.identity.users.signals import UserChanged, UserDeleting
+from hubbub.server.places.channels.signals import ChannelsDeleting, LinkedChannelRenamed
 from hubbub.server.play.lobbies import actions, routes, store, views
 from hubbub.server.play.lobbies.actions import member_audience
 from hubbub.server.play.lobbies.linked_channels import channel_links, lobby_messages
@@ -71,13 +71,13 @@ SLICE = Slice(
         MessageCreated: lobby_messages.on_message_created,
         MessageChanged: lobby_messages.on_message_changed,
         MessagesDeleted: lobby_messages.on_messages_deleted,
-        ChannelsDeleted: channel_links.on_channels_deleted,
+        ChannelsDeleting: channel_links.on_channels_deleting,
         LinkedChannelRenamed: channel_links.on_linked_channel_renamed,
         AccountsMerged: actions.on_accounts_merged,
         AccountUnmerged: actions.on_account_unmerged,
         ProfileChanged: actions.on_profile_changed,
         UserChanged: actions.on_user_changed,
-        UserDeleted: actions.on_user_deleted,
+        UserDeleting: actions.on_user_deleting,
         FamilyJoined: actions.on_family_joined,
     },
     ready=_ready_fields,

@@ -332,7 +332,7 @@ def on_profile_changed(call: Call, signal: identities.ProfileChanged) -> None:
     identities.publish_profile(call, family_id, user_id, other_ids)
 
 
-def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
+def on_user_deleting(call: Call, signal: users.signals.UserDeleting) -> None:
     """Remove a deleted account from all lobbies."""
     for membership in store.list_memberships(call.tx, signal.user_id):
         if (row := store.find(call.tx, membership.lobby_id)) is not None:

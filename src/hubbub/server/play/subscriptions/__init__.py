@@ -1,7 +1,7 @@
 """Subscriptions to SKUs, purchases of SKUs, and their payments."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.users.signals import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleting
 from hubbub.server.play.subscriptions import purchases, routes
 from hubbub.server.play.subscriptions.actions import refund
 from hubbub.server.play.subscriptions.jobs import JOBS
@@ -13,7 +13,7 @@ SLICE = Slice(
     name="subscriptions",
     modules=(routes,),
     jobs=JOBS,
-    listeners={UserDeleted: purchases.on_user_deleted},
+    listeners={UserDeleting: purchases.on_user_deleting},
 )
 
 __all__ = ["SLICE", "SubscriptionRow", "export_data", "find", "refund", "require_deletable"]

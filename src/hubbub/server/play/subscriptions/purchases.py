@@ -11,7 +11,7 @@ from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.payments import Charge, PaymentDeclined
 from hubbub.server.core.personal_data import export_row
-from hubbub.server.identity.users.signals import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleting
 from hubbub.server.places.standing import access
 from hubbub.server.play import entitlements, skus
 from hubbub.server.play.skus import SkuRow
@@ -196,7 +196,7 @@ def _settlement_job_key(row: PurchaseRow) -> str:
     return f"{SETTLEMENT_JOB}/{row.id}"
 
 
-def on_user_deleted(call: Call, signal: UserDeleted) -> None:
+def on_user_deleting(call: Call, signal: UserDeleting) -> None:
     """Abandon the pending purchases of a deleted user, and delete their subscriptions, purchases and entitlements.
 
     Payments are kept, because they prove charges and refunds."""

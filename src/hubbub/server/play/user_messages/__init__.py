@@ -6,7 +6,7 @@ from hubbub.protocol.enums import Scope
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.users.signals import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleting
 from hubbub.server.play.user_messages import actions, routes, views
 from hubbub.server.talk.messages.signals import MessageChanged, MessageCreated, MessagesDeleted
 
@@ -31,7 +31,7 @@ SLICE = Slice(
         MessageCreated: actions.on_message_created,
         MessageChanged: actions.on_message_changed,
         MessagesDeleted: actions.on_messages_deleted,
-        UserDeleted: actions.on_user_deleted,
+        UserDeleting: actions.on_user_deleting,
     },
     ready=_ready_fields,
 )

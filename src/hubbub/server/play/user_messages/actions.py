@@ -452,6 +452,6 @@ def _send_webhook_events(
         webhook_events.send(call, ApplicationId(application_id), event_type, payload, subject_id=min(participant_ids))
 
 
-def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
+def on_user_deleting(call: Call, signal: users.signals.UserDeleting) -> None:
     """Delete the acknowledged disclosures, passing messages and game invites of a deleted user."""
     store.delete_user_rows(call.tx, signal.user_id)

@@ -17,7 +17,7 @@ SLICE = Slice(
         members.signals.MemberAdded: listeners.on_member_added,
         members.signals.MemberRenamed: listeners.on_member_renamed,
         users.signals.UserChanged: listeners.on_user_changed,
-        guilds.GuildDeleted: listeners.on_guild_deleted,
+        guilds.GuildDeleting: listeners.on_guild_deleting,
     },
 )
 

@@ -138,7 +138,7 @@ def check_profile(call: Call, guild_id: int, user_id: int) -> None:
         actions.apply_profile_rules(call, guild_id, user_id)
 
 
-def on_guild_deleted(call: Call, signal: guilds.GuildDeleted) -> None:
+def on_guild_deleting(call: Call, signal: guilds.GuildDeleting) -> None:
     """Delete the rules of a deleted guild."""
     store.delete_guild_rules(call.tx, signal.guild_id)
 

@@ -21,7 +21,7 @@ SLICE = Slice(
     modules=(routes,),
     listeners={
         messages.signals.MessageCreated: actions.on_message_created,
-        users.signals.UserDeleted: actions.on_user_deleted,
+        users.signals.UserDeleting: actions.on_user_deleting,
         identities.AccountsMerged: account_merge.on_accounts_merged,
     },
     ready=views.ready_fields,

@@ -131,7 +131,7 @@ def remove_from_group(call: Call, group: ChannelRow, user: UserRow) -> PrivateCh
     return view
 
 
-def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
+def on_user_deleting(call: Call, signal: users.signals.UserDeleting) -> None:
     """Remove a deleted user from every group. Direct messages stay visible to the other user."""
     user = users.find(call.tx, signal.user_id)
     if user is None:
@@ -157,7 +157,7 @@ def _finish_removal(call: Call, group: ChannelRow, user: UserRow) -> bool:
     Return whether the group still exists."""
     remaining_ids = store.find_recipient_ids(call.tx, [group.id]).get(group.id, [])
     if not remaining_ids:
-        call.notify(channels.signals.ChannelsDeleted(guild_id=None, channel_ids=(group.id,)))
+        call.notify(channels.signals.ChannelsDeleting(guild_id=None, channel_ids=(group.id,)))
         channels.private_channels.delete_group(call.tx, group.id)
         return False
     payload = wire.ChannelRecipientChange(channel_id=ChannelId(group.id), user=users.user_view(user))

@@ -2,7 +2,7 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications.signals import ApplicationDeleting
-from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.places.guilds import GuildDeleting
 from hubbub.server.places.members.signals import MemberRemoved
 from hubbub.server.talk.installations import actions
 from hubbub.server.talk.installations.actions import (
@@ -18,7 +18,7 @@ SLICE = Slice(
     modules=(),
     listeners={
         MemberRemoved: actions.on_member_removed,
-        GuildDeleted: actions.on_guild_deleted,
+        GuildDeleting: actions.on_guild_deleting,
         ApplicationDeleting: actions.on_application_deleting,
     },
 )

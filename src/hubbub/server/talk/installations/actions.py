@@ -14,7 +14,7 @@ from hubbub.server.identity.applications.signals import ApplicationDeleting
 from hubbub.server.identity.oauth2.installations import InstallationRequest, InstallationRow
 from hubbub.server.places import guilds, integrations, members, roles
 from hubbub.server.places.audit_log import audit
-from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.places.guilds import GuildDeleting
 from hubbub.server.places.members.signals import MemberRemoved
 from hubbub.server.places.standing import ChannelRef, access
 from hubbub.server.talk import webhooks
@@ -105,7 +105,7 @@ def on_member_removed(call: Call, signal: MemberRemoved) -> None:
         )
 
 
-def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
+def on_guild_deleting(call: Call, signal: GuildDeleting) -> None:
     """Delete the installations of a deleted guild."""
     oauth2.installations.delete_installations(call.tx, signal.guild_id)
 

@@ -1,9 +1,9 @@
 """Messages: user and system messages of all channel types."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.users.signals import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleting
 from hubbub.server.places.bans import UserBanned
-from hubbub.server.places.channels.signals import ChannelsDeleted
+from hubbub.server.places.channels.signals import ChannelsDeleting
 from hubbub.server.places.members.signals import MemberAdded
 from hubbub.server.talk.messages import actions, authors, content, files, ports, routes, signals, views
 from hubbub.server.talk.messages.actions import audience
@@ -22,8 +22,8 @@ SLICE = Slice(
     listeners={
         MemberAdded: system_messages.on_member_added,
         UserBanned: actions.on_user_banned,
-        UserDeleted: files.on_user_deleted,
-        ChannelsDeleted: jobs.on_channels_deleted,
+        UserDeleting: files.on_user_deleting,
+        ChannelsDeleting: jobs.on_channels_deleting,
         signals.MessagesImported: files.on_messages_imported,
     },
 )

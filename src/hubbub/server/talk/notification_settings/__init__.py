@@ -31,9 +31,9 @@ SLICE = Slice(
     name="notification_settings",
     modules=(routes,),
     listeners={
-        channels.signals.ChannelsDeleted: actions.on_channels_deleted,
-        guilds.GuildDeleted: actions.on_guild_deleted,
-        users.signals.UserDeleted: actions.on_user_deleted,
+        channels.signals.ChannelsDeleting: actions.on_channels_deleting,
+        guilds.GuildDeleting: actions.on_guild_deleting,
+        users.signals.UserDeleting: actions.on_user_deleting,
     },
     ready=_ready_fields,
 )

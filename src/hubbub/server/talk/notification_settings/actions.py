@@ -141,17 +141,17 @@ def _mute_end_and_seconds(
     return end_ms, max(mute_seconds, 0)
 
 
-def on_channels_deleted(call: Call, signal: channels.signals.ChannelsDeleted) -> None:
+def on_channels_deleting(call: Call, signal: channels.signals.ChannelsDeleting) -> None:
     """Delete the settings of deleted channels."""
     store.delete_channel_settings(call.tx, signal.channel_ids)
 
 
-def on_guild_deleted(call: Call, signal: guilds.GuildDeleted) -> None:
+def on_guild_deleting(call: Call, signal: guilds.GuildDeleting) -> None:
     """Delete the settings of a deleted guild."""
     store.delete_guild_settings(call.tx, signal.guild_id)
 
 
-def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
+def on_user_deleting(call: Call, signal: users.signals.UserDeleting) -> None:
     """Delete the settings of a deleted user."""
     store.delete_user_settings(call.tx, signal.user_id)
 

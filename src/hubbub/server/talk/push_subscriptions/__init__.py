@@ -13,7 +13,7 @@ SLICE = Slice(
     listeners={
         MessageCreated: jobs.on_message_created,
         DeferredMessageCompleted: jobs.on_message_created,
-        users.signals.UserDeleted: actions.on_user_deleted,
+        users.signals.UserDeleting: actions.on_user_deleting,
     },
 )
 

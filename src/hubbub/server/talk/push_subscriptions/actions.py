@@ -95,7 +95,7 @@ def view(row: PushSubscriptionRow) -> wire.PushSubscription:
     )
 
 
-def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
+def on_user_deleting(call: Call, signal: users.signals.UserDeleting) -> None:
     """Delete the subscriptions of a deleted user."""
     store.delete_by_user(call.tx, signal.user_id)
 

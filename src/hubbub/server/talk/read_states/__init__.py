@@ -28,8 +28,8 @@ SLICE = Slice(
         MessagesImported: actions.on_messages_imported,
         guilds.creation.GuildImported: actions.on_guild_imported,
         MessagesDeleted: mentions.on_messages_deleted,
-        channels.signals.ChannelsDeleted: actions.on_channels_deleted,
-        users.signals.UserDeleted: actions.on_user_deleted,
+        channels.signals.ChannelsDeleting: actions.on_channels_deleting,
+        users.signals.UserDeleting: actions.on_user_deleting,
     },
     ready=_ready_fields,
 )

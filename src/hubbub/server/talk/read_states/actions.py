@@ -58,13 +58,13 @@ def on_messages_imported(call: Call, signal: messages.signals.MessagesImported) 
             store.insert_mentions(call.tx, codec.decode(row.mentions, list[UserId]), row, signal.guild_id)
 
 
-def on_channels_deleted(call: Call, signal: channels.signals.ChannelsDeleted) -> None:
+def on_channels_deleting(call: Call, signal: channels.signals.ChannelsDeleting) -> None:
     """Delete the read states and mentions of deleted channels."""
     store.delete_channel_states(call.tx, signal.channel_ids)
     store.delete_channel_mentions(call.tx, signal.channel_ids)
 
 
-def on_user_deleted(call: Call, signal: users.signals.UserDeleted) -> None:
+def on_user_deleting(call: Call, signal: users.signals.UserDeleting) -> None:
     """Delete the read states and mentions of a deleted user."""
     store.delete_user_states(call.tx, signal.user_id)
     store.delete_user_mentions(call.tx, signal.user_id)

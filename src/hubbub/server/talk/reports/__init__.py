@@ -3,7 +3,7 @@
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.users.signals import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleting
 from hubbub.server.talk.reports import actions, admin_routes, routes, store
 from hubbub.server.talk.reports.actions import assign, decide, delete_expired, require_case
 from hubbub.server.talk.reports.admin_routes import search
@@ -14,7 +14,7 @@ def _notify_reporters(call: Call, job: Job) -> None:
     actions.notify_reporters(call, *job.decode(tuple[int, int]))
 
 
-def _on_user_deleted(call: Call, signal: UserDeleted) -> None:
+def _on_user_deleting(call: Call, signal: UserDeleting) -> None:
     store.clear_reporter(call.tx, signal.user_id)
 
 
@@ -23,7 +23,7 @@ SLICE = Slice(
     modules=(routes, admin_routes),
     tags={admin_routes: "administration"},
     jobs={actions.NOTIFY_REPORTERS_JOB: _notify_reporters},
-    listeners={UserDeleted: _on_user_deleted},
+    listeners={UserDeleting: _on_user_deleting},
 )
 
 __all__ = [

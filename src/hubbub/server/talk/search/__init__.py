@@ -19,8 +19,8 @@ SLICE = Slice(
         messages.signals.MessageChanged: index_jobs.on_message_changed,
         messages.signals.MessagePinned: index_jobs.on_message_changed,
         messages.signals.MessagesDeleted: index_jobs.on_messages_deleted,
-        channels.signals.ChannelsDeleted: index_jobs.on_channels_deleted,
-        guilds.GuildDeleted: index_jobs.on_guild_deleted,
+        channels.signals.ChannelsDeleting: index_jobs.on_channels_deleting,
+        guilds.GuildDeleting: index_jobs.on_guild_deleting,
     },
 )
 

@@ -14,8 +14,8 @@ from hubbub.protocol.ids import ChannelId, GuildId, MessageId, UserId
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
 from hubbub.server.identity.imports import ImportedMessageKey
-from hubbub.server.places.channels.signals import ChannelsDeleted
-from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.places.channels.signals import ChannelsDeleting
+from hubbub.server.places.guilds import GuildDeleting
 from hubbub.server.places.standing import ChannelRef, access
 from hubbub.server.talk import messages
 from hubbub.server.talk.messages import MessageRow
@@ -94,7 +94,7 @@ def on_messages_deleted(call: Call, signal: messages.signals.MessagesDeleted) ->
         _schedule_catch_up(call, index_id)
 
 
-def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
+def on_channels_deleting(call: Call, signal: ChannelsDeleting) -> None:
     """Schedule the removal of the documents of deleted channels, and delete the index state of private channels."""
     if signal.guild_id is None:
         for channel_id in signal.channel_ids:
@@ -104,7 +104,7 @@ def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
         call.tx.enqueue(REMOVE_JOB, RemovalPayload(channel_ids=[ChannelId(channel_id) for channel_id in indexed_ids]))
 
 
-def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
+def on_guild_deleting(call: Call, signal: GuildDeleting) -> None:
     """Delete the index state of a deleted guild."""
     store.delete_index(call.tx, signal.guild_id)
 

@@ -34,7 +34,7 @@ SLICE = Slice(
     listeners={
         messages.signals.MessageCreated: listeners.on_message_created,
         messages.signals.MessagesDeleted: listeners.on_messages_deleted,
-        channels.signals.ChannelsDeleted: listeners.on_channels_deleted,
+        channels.signals.ChannelsDeleting: listeners.on_channels_deleting,
         guilds.creation.GuildImported: listeners.on_guild_imported,
         members.signals.MemberRemoved: listeners.on_member_removed,
     },

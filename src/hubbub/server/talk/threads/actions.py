@@ -230,7 +230,7 @@ def delete(call: Call, row: ChannelRow, *, is_audited: bool = True) -> None:
 
 def delete_without_events(call: Call, guild_id: int | None, thread_ids: Sequence[int]) -> None:
     """Delete threads and all dependent data without publishing events."""
-    call.notify(channels.signals.ChannelsDeleted(guild_id=guild_id, channel_ids=tuple(thread_ids)))
+    call.notify(channels.signals.ChannelsDeleting(guild_id=guild_id, channel_ids=tuple(thread_ids)))
     channels.thread_channels.delete_threads(call.tx, thread_ids)
 
 

@@ -39,7 +39,7 @@ def on_messages_deleted(call: Call, signal: messages.signals.MessagesDeleted) ->
             channels.thread_channels.subtract_message_count(call.tx, signal.channel.id, counted_total)
 
 
-def on_channels_deleted(call: Call, signal: channels.signals.ChannelsDeleted) -> None:
+def on_channels_deleting(call: Call, signal: channels.signals.ChannelsDeleting) -> None:
     """Delete the members of deleted threads and the threads of deleted channels."""
     channels.thread_members.delete_of_threads(call.tx, signal.channel_ids)
     deleted_ids = set(signal.channel_ids)

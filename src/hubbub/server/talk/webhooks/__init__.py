@@ -8,9 +8,9 @@ from hubbub.protocol.ids import GuildId
 from hubbub.protocol.resources.audit_log import AuditLogEntry
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.users.signals import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleting
 from hubbub.server.places.audit_log import ReferencedObjects
-from hubbub.server.places.channels.signals import ChannelsDeleted
+from hubbub.server.places.channels.signals import ChannelsDeleting
 from hubbub.server.talk.messages.signals import MessageChanged, MessageCrossposted, MessagesDeleted
 from hubbub.server.talk.webhooks import actions, ports, routes, store, views
 from hubbub.server.talk.webhooks.actions import create, export_data
@@ -43,8 +43,8 @@ SLICE = Slice(
     modules=(routes, execution_routes, ports),
     jobs=jobs.JOBS,
     listeners={
-        ChannelsDeleted: actions.on_channels_deleted,
-        UserDeleted: actions.on_user_deleted,
+        ChannelsDeleting: actions.on_channels_deleting,
+        UserDeleting: actions.on_user_deleting,
         MessageCrossposted: jobs.on_message_crossposted,
         MessageChanged: jobs.on_message_changed,
         MessagesDeleted: jobs.on_messages_deleted,

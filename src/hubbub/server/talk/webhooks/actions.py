@@ -11,10 +11,10 @@ from hubbub.protocol.resources.messages import MessageReference
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import GuildAudience
 from hubbub.server.core.personal_data import export_row
-from hubbub.server.identity.users.signals import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleting
 from hubbub.server.places import guilds
 from hubbub.server.places.audit_log import audit
-from hubbub.server.places.channels.signals import ChannelsDeleted
+from hubbub.server.places.channels.signals import ChannelsDeleting
 from hubbub.server.places.standing import ChannelRef
 from hubbub.server.talk import messages
 from hubbub.server.talk.webhooks import rules, store, tokens
@@ -108,7 +108,7 @@ def _build_audited_webhook(row: WebhookRow) -> AuditedWebhook:
     )
 
 
-def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
+def on_channels_deleting(call: Call, signal: ChannelsDeleting) -> None:
     """Delete the webhooks of deleted channels.
 
     The webhooks of channels that follow a deleted channel are not deleted, although they no longer receive messages."""
@@ -150,7 +150,7 @@ def follow(call: Call, source_channel: ChannelRef, target_channel: ChannelRef) -
     return row
 
 
-def on_user_deleted(call: Call, signal: UserDeleted) -> None:
+def on_user_deleting(call: Call, signal: UserDeleting) -> None:
     """Remove a deleted user from the webhooks that they created."""
     store.clear_creator(call.tx, signal.user_id)
 

@@ -10,7 +10,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.denials import Denial, PermissionDenied
 from hubbub.server.identity import users
 from hubbub.server.places import channels, invites
-from hubbub.server.places.channels.signals import ChannelsDeleted, LinkedChannelRenamed
+from hubbub.server.places.channels.signals import ChannelsDeleting, LinkedChannelRenamed
 from hubbub.server.places.invites import InviteRow, TargetList
 from hubbub.server.places.standing import ChannelRef, access
 from hubbub.server.play.lobbies import actions, store
@@ -70,7 +70,7 @@ def _clear_link(call: Call, row: LobbyRow) -> LobbyRow:
     return actions.update(call, row, row._replace(linked_channel_id=None, idle_ms=idle_ms))
 
 
-def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
+def on_channels_deleting(call: Call, signal: ChannelsDeleting) -> None:
     """Unlink lobbies from deleted channels."""
     for row in store.list_linked_lobbies(call.tx, signal.channel_ids):
         _clear_link(call, row)

@@ -3,7 +3,7 @@
 from hubbub.protocol import errors
 from hubbub.protocol.images import format_bytes
 from hubbub.server.core.call import Call
-from hubbub.server.identity.users.signals import UserDeleted
+from hubbub.server.identity.users.signals import UserDeleting
 from hubbub.server.places.guild_administration import GuildUsage
 from hubbub.server.places.standing import ChannelRef
 from hubbub.server.talk.messages import store as message_store
@@ -61,7 +61,7 @@ def on_messages_imported(call: Call, signal: MessagesImported) -> None:
             store.insert(call.tx, _build_rows(row, signal.guild_id))
 
 
-def on_user_deleted(call: Call, signal: UserDeleted) -> None:
+def on_user_deleting(call: Call, signal: UserDeleting) -> None:
     """Delete the storage quota of a deleted user."""
     store.delete_quota(call.tx, signal.user_id)
 

@@ -11,7 +11,7 @@ from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.batches import batches
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
-from hubbub.server.places.channels.signals import ChannelsDeleted
+from hubbub.server.places.channels.signals import ChannelsDeleting
 from hubbub.server.places.standing import ChannelRef
 from hubbub.server.talk.messages import files, store
 from hubbub.server.talk.messages.content import json_columns
@@ -42,7 +42,7 @@ class FilesDeletion(msgspec.Struct, kw_only=True):
     attachment_ids: list[int]
 
 
-def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
+def on_channels_deleting(call: Call, signal: ChannelsDeleting) -> None:
     """Schedule the deletion of messages in deleted channels."""
     for channel_id in signal.channel_ids:
         call.tx.enqueue(DELETE_CHANNEL_MESSAGES_JOB, ChannelMessagesDeletion(channel_id=channel_id))
