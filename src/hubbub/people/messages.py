@@ -44,7 +44,7 @@ class MessagingClient(ActorClient):
     async def send_message(
         self, channel: ChannelReference, body: Mapping[str, Any], files: Mapping[str, bytes]
     ) -> Result:
-        """Send a message with files by name; return the message."""
+        """Send a message; `files` contains the content of each file by filename. Return the message."""
         __tracebackhide__ = True
         session = await self.ensure_session()
         channel_id, _ = await self.resolve_channel(channel)

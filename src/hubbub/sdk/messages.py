@@ -258,7 +258,7 @@ class Messages:
         with core.lock:
             history = core.cache.histories.get(recipient_id)
             if history is not None and history.can_serve(limit):
-                since_ms = core.clock() - resources.user_messages.USER_HISTORY_MS
+                since_ms = core.clock() - resources.user_messages.USER_MESSAGE_HISTORY_MS
                 cached = [message for message in history.messages if Snowflake(message.id).created_ms >= since_ms]
                 return [core.make(MessageHandle, core, message) for message in cached[:limit]]
         query = resources.user_messages.ListUserMessages(limit=limit)
@@ -329,8 +329,8 @@ def _check_content(content: str) -> None:
 
 def _check_metadata(metadata: dict[str, str]) -> None:
     keys_max, text_max = (
-        resources.user_messages.USER_METADATA_KEYS_MAX,
-        resources.user_messages.USER_METADATA_TEXT_LENGTH_MAX,
+        resources.user_messages.USER_MESSAGE_METADATA_KEYS_MAX,
+        resources.user_messages.USER_MESSAGE_METADATA_TEXT_LENGTH_MAX,
     )
     if len(metadata) > keys_max:
         raise validation_error(f"Metadata must have at most {keys_max} keys")

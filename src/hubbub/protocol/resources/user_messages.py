@@ -23,25 +23,25 @@ from hubbub.protocol.resources.presence import ActivityMetadata
 from hubbub.protocol.resources.users import User
 
 USER_MESSAGE_LENGTH_MAX: Final = 2000
-USER_METADATA_KEYS_MAX: Final = 25
+USER_MESSAGE_METADATA_KEYS_MAX: Final = 25
 """Maximum number of metadata keys of a message."""
-USER_METADATA_TEXT_LENGTH_MAX: Final = 1024
+USER_MESSAGE_METADATA_TEXT_LENGTH_MAX: Final = 1024
 """Maximum length of one key or value of a message's metadata, in characters."""
 USER_MESSAGES_MAX: Final = 200
 """Maximum number of messages that can be listed."""
-USER_HISTORY_MS: Final = LOBBY_HISTORY_MS
+USER_MESSAGE_HISTORY_MS: Final = LOBBY_HISTORY_MS
 """Maximum age in milliseconds of messages that can be listed."""
 ACTIVITY_INVITE_LIFETIME_MS: Final = 6 * 3_600_000
 """Time in milliseconds after which an activity invite expires (spec/sdk.md#10.4)."""
 
-UserMetadata = Annotated[
+UserMessageMetadata = Annotated[
     dict[
-        Annotated[str, Meta(min_length=1, max_length=USER_METADATA_TEXT_LENGTH_MAX)],
-        Annotated[str, Meta(max_length=USER_METADATA_TEXT_LENGTH_MAX)],
+        Annotated[str, Meta(min_length=1, max_length=USER_MESSAGE_METADATA_TEXT_LENGTH_MAX)],
+        Annotated[str, Meta(max_length=USER_MESSAGE_METADATA_TEXT_LENGTH_MAX)],
     ],
-    Meta(max_length=USER_METADATA_KEYS_MAX),
+    Meta(max_length=USER_MESSAGE_METADATA_KEYS_MAX),
 ]
-UserContent = Annotated[str, Meta(max_length=USER_MESSAGE_LENGTH_MAX)]
+UserMessageContent = Annotated[str, Meta(max_length=USER_MESSAGE_LENGTH_MAX)]
 
 
 class SendActivity(Struct, kw_only=True):
@@ -58,9 +58,9 @@ class SendActivity(Struct, kw_only=True):
 class SendUserMessage(Struct, kw_only=True):
     """A message to another player; null or absent parts are omitted."""
 
-    content: UserContent | None | UnsetType = UNSET
+    content: UserMessageContent | None | UnsetType = UNSET
     """Text of the message."""
-    metadata: UserMetadata | None | UnsetType = UNSET
+    metadata: UserMessageMetadata | None | UnsetType = UNSET
     """Metadata defined by the game and delivered with the message."""
     application_id: ApplicationId | None | UnsetType = UNSET
     """ID of the activity's application; a game of the same family is allowed."""

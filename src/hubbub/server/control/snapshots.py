@@ -1,4 +1,4 @@
-"""Snapshots of a world in memory, restoring them, and forks: separate platforms that start from a state of it."""
+"""Snapshots of a world in memory, and forks: separate platforms that start from a snapshot or the current state."""
 
 import itertools
 import socket

@@ -85,12 +85,12 @@ def enqueue_notice(call: Call, row: UserRow, template: str, **details: str) -> N
         call.tx.enqueue(NOTICE_JOB, notice, key=_job_key(call))
 
 
-def enqueue_invite(call: Call, row: RegistrationInviteRow, email: str, *, is_limited: bool) -> None:
+def enqueue_invite(call: Call, row: RegistrationInviteRow, email: str, *, is_creator_limited: bool) -> None:
     """Enqueue the mail with a registration invite. Raise RATE_LIMITED if too many mails were sent.
 
-    `is_limited` also counts the mail for the creator and the IP address, not only for the recipient."""
+    `is_creator_limited` also counts the mail for the creator and the IP address, not only for the recipient."""
     counters = [limits.for_address(email)]
-    if is_limited:
+    if is_creator_limited:
         counters += [limits.for_account(call.user_id), limits.for_ip(call.ip)]
     limits.consume(call, *counters)
     call.tx.enqueue(INVITE_JOB, InviteMail(invite_id=row.id, email=email), key=_job_key(call))

@@ -73,11 +73,11 @@ def create_invite(
     uses_max: int | None,
     days: int | None,
     email: str | None,
-    is_limited: bool = False,
+    is_creator_limited: bool = False,
 ) -> wire.NewRegistrationInvite:
     """Create an invite and return it with its code, or send it to an address. `uses_max` and `days` are None for no limit.
 
-    `is_limited` limits the mails that the caller can send."""
+    `is_creator_limited` limits the mails that the caller can send."""
     if email is not None and not call.config.mail.is_enabled:
         raise errors.invalid(
             "email",
@@ -98,7 +98,7 @@ def create_invite(
     [invite_view] = view_invites(call, [row])
     fields = {name: getattr(invite_view, name) for name in invite_view.__struct_fields__}
     if email is not None:
-        ports.send_invite(call, row, email.lower(), is_limited=is_limited)
+        ports.send_invite(call, row, email.lower(), is_creator_limited=is_creator_limited)
         return wire.NewRegistrationInvite(**fields, code=None, url=None)
     return wire.NewRegistrationInvite(**fields, code=code, url=f"{call.config.web_url}/register?invite={code}")
 

@@ -16,11 +16,11 @@ def get_registration_settings(call: Call) -> wire.RegistrationSettings:
     return wire.RegistrationSettings(
         mode=actions.resolve_mode(call.config),
         email_required=bool(settings.allowed_email_domains),
-        member_invites=_has_member_invites(call),
+        member_invites=_can_create_invites(call),
     )
 
 
-def _has_member_invites(call: Call) -> bool:
+def _can_create_invites(call: Call) -> bool:
     is_closed = actions.resolve_mode(call.config) is RegistrationMode.CLOSED
     return call.config.registration.allow_member_invites and not is_closed
 
@@ -37,7 +37,7 @@ def create_my_registration_invite(call: Call, body: wire.CreateMyRegistrationInv
 
     An invite with an address is sent by mail, at most 5 per hour. Its note is the address unless a note is given.
     """
-    if not _has_member_invites(call):
+    if not _can_create_invites(call):
         raise errors.FORBIDDEN(message="Only operators of this server can create invites.")
     if (
         len(store.list_usable_by_creator(call.tx, call.user_id, call.now_ms))
@@ -51,7 +51,7 @@ def create_my_registration_invite(call: Call, body: wire.CreateMyRegistrationInv
         uses_max=1,
         days=wire.INVITE_DAYS_DEFAULT,
         email=body.email,
-        is_limited=True,
+        is_creator_limited=True,
     )
 
 

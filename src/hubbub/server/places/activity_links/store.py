@@ -1,4 +1,4 @@
-"""SQL for activity links, which open an activity with a value."""
+"""SQL for activity links: URLs that open an activity and pass a custom ID to it."""
 
 from typing import Final, NamedTuple
 

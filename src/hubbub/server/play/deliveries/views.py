@@ -1,4 +1,4 @@
-"""Build the wire models of deliveries."""
+"""Build the wire models of deliveries: requests to webhook and interaction endpoints of applications."""
 
 from typing import Any, cast
 

@@ -57,7 +57,7 @@ def list_user_messages(call: Call, user_id: UserId, query: wire.ListUserMessages
     channel_id = direct_messages.find_direct_channel_id(call.tx, call.user_id, other_player.id)
     if channel_id is None or not relationships.is_player(call.tx, other_player.id, family_id):
         raise errors.UNKNOWN_CHANNEL()
-    since_id = Snowflake.at(call.now_ms - wire.USER_HISTORY_MS)
+    since_id = Snowflake.at(call.now_ms - wire.USER_MESSAGE_HISTORY_MS)
     rows = [row for row in messages.history.list_newest(call.tx, channel_id, query.limit) if row.id > since_id]
     channel_row = channels.find(call.tx, channel_id)
     assert channel_row is not None

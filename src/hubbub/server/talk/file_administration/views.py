@@ -14,7 +14,7 @@ from hubbub.server.talk.messages.files import FileRow, OwnerUsage, Usage
 
 def storage_summary(call: Call) -> wire.StorageSummary:
     """Build the number and size of all files, the default quotas, and the largest accounts and guilds."""
-    total_usage = files.total_usage(call.tx)
+    total_usage = files.read_total_usage(call.tx)
     owners = files.list_largest_owners(call.tx, wire.STORAGE_OWNERS_MAX)
     guild_usages = files.list_largest_guilds(call.tx, wire.STORAGE_OWNERS_MAX)
     users_by_id = users.find_many(call.tx, [owner.owner_id for owner in owners])
@@ -31,12 +31,16 @@ def storage_summary(call: Call) -> wire.StorageSummary:
 
 def user_storage(call: Call, user_id: int) -> wire.StorageUsage:
     """Build the number and size of the files of an account, with its quota."""
-    return _storage_usage(call, user_id, files.owner_usage(call.tx, user_id), files.owner_quota(call, user_id))
+    return _storage_usage(
+        call, user_id, files.read_owner_usage(call.tx, user_id), files.resolve_owner_quota(call, user_id)
+    )
 
 
 def guild_storage(call: Call, guild_id: int) -> wire.StorageUsage:
     """Build the number and size of the files in a guild, with its quota."""
-    return _storage_usage(call, guild_id, files.guild_usage(call.tx, guild_id), files.guild_quota(call, guild_id))
+    return _storage_usage(
+        call, guild_id, files.read_guild_usage(call.tx, guild_id), files.resolve_guild_quota(call, guild_id)
+    )
 
 
 def file_list(call: Call, rows: Sequence[FileRow]) -> list[wire.AdministeredFile]:

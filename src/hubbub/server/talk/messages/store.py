@@ -11,7 +11,7 @@ from hubbub.protocol.resources.polls import PollAnswerCount
 from hubbub.server.core.batches import batches
 from hubbub.server.core.personal_data import TECHNICAL, Erasure, PersonalColumn
 from hubbub.server.core.store import Tx, placeholders
-from hubbub.server.talk.messages.content.records import Extra, HistoryRow, MessageRow, ReactionCountRow
+from hubbub.server.talk.messages.content.records import ExtraFields, HistoryRow, MessageRow, ReactionCountRow
 
 TABLES: Final = (
     "ephemeral_messages",
@@ -230,7 +230,7 @@ def delete_ephemeral(tx: Tx, row: MessageRow) -> None:
     tx.run("DELETE FROM ephemeral_messages WHERE channel_id = ? AND id = ?", row.channel_id, row.id)
 
 
-def set_extra(tx: Tx, row: MessageRow, extra: Extra) -> None:
+def set_extra(tx: Tx, row: MessageRow, extra: ExtraFields) -> None:
     """Update the rarely used fields of a message."""
     extra_json = codec.encode(extra).decode()
     tx.run("UPDATE messages SET extra = ? WHERE channel_id = ? AND id = ?", extra_json, row.channel_id, row.id)

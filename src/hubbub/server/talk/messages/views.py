@@ -35,7 +35,7 @@ from hubbub.server.places.standing import ChannelRef
 from hubbub.server.talk.messages.content import file_urls, json_columns
 from hubbub.server.talk.messages.content.json_columns import attachments, components, embeds, extra, mentions, snapshots
 from hubbub.server.talk.messages.content.records import (
-    Extra,
+    ExtraFields,
     MessageRow,
     StoredInteraction,
     StoredSnapshot,
@@ -290,7 +290,7 @@ def build_message(
     row: MessageRow,
     *,
     includes_referenced: bool = True,
-    decoded_extra: Extra | None = None,
+    decoded_extra: ExtraFields | None = None,
 ) -> MessageT:
     """Build the wire model `model` of a message, from its row and its loaded related data.
 

@@ -10,7 +10,7 @@ from hubbub.protocol.ids import RoleId, UserId
 from hubbub.protocol.resources import messages as wire
 from hubbub.protocol.resources.embeds import Embed
 from hubbub.server.talk.attachments import StoredAttachment
-from hubbub.server.talk.messages.content.records import Extra, MessageRow, StoredInteraction, StoredSnapshot
+from hubbub.server.talk.messages.content.records import ExtraFields, MessageRow, StoredInteraction, StoredSnapshot
 
 _user_ids_decoder: Final = codec.decoder(list[UserId])
 _role_ids_decoder: Final = codec.decoder(list[RoleId])
@@ -19,7 +19,7 @@ _embeds_decoder: Final = codec.decoder(list[Embed])
 _components_decoder: Final = msgspec.json.Decoder(list[dict[str, Any]])
 _reference_decoder: Final = codec.decoder(wire.MessageReference)
 _snapshots_decoder: Final = codec.decoder(list[StoredSnapshot])
-_extra_decoder: Final = codec.decoder(Extra)
+_extra_decoder: Final = codec.decoder(ExtraFields)
 
 
 def mentions(row: MessageRow) -> list[UserId]:
@@ -71,9 +71,9 @@ def forwarded_bytes(snapshots_json: str) -> int:
     return sum(file.size for snapshot in decoded_snapshots for file in snapshot.attachments)
 
 
-def extra(row: MessageRow) -> Extra:
+def extra(row: MessageRow) -> ExtraFields:
     """Return the rarely used fields of a message."""
-    decoded_extra: Extra = Extra() if row.extra is None else _extra_decoder.decode(row.extra)
+    decoded_extra: ExtraFields = ExtraFields() if row.extra is None else _extra_decoder.decode(row.extra)
     return decoded_extra
 
 
@@ -93,5 +93,5 @@ def interaction(row: MessageRow) -> StoredInteraction | None:
 @lru_cache(maxsize=256)
 def _decode_interaction(extra_json: str) -> StoredInteraction | None:
     # The result is cached, because it is needed several times while a response is created, and again for each reader.
-    decoded_extra: Extra = _extra_decoder.decode(extra_json)
+    decoded_extra: ExtraFields = _extra_decoder.decode(extra_json)
     return decoded_extra.interaction

@@ -55,7 +55,7 @@ class MessageRow(NamedTuple):
     reacted: int = 0
     """Whether the message has reactions to load."""
     extra: str | None = None
-    """JSON of an Extra."""
+    """JSON of the `ExtraFields`."""
 
     @property
     def is_plain(self) -> bool:
@@ -183,7 +183,7 @@ class InteractionResponse(NamedTuple):
         return bool(self.flags & MessageFlags.LOADING) or self.message_type == MessageType.INTERACTION_PREMIUM_UPSELL
 
 
-class Extra(msgspec.Struct, kw_only=True, omit_defaults=True):
+class ExtraFields(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Rarely used fields of a message.
 
     Stored as JSON: add fields with a default, never rename."""

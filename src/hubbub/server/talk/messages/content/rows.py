@@ -10,7 +10,7 @@ from hubbub.server.talk.messages.content.mentions import NO_MENTIONS, Mentions
 from hubbub.server.talk.messages.content.records import (
     ApplicationOrigin,
     Author,
-    Extra,
+    ExtraFields,
     InteractionResponse,
     MessageRow,
     WebhookIdentity,
@@ -31,7 +31,7 @@ class NewMessage(NamedTuple):
     """Properties of an interaction response; None for other messages."""
     nonce: int | str | None = None
     """The nonce that is returned with the message."""
-    extra: Extra | None = None
+    extra: ExtraFields | None = None
     """The decoded `row.extra`, or None if it was not decoded."""
     copy: tuple[Any, ...] | None = None
     """Row of the copy that a slice of a higher tier stores; see `ApplicationOrigin`."""
@@ -47,7 +47,7 @@ def build_row(
     mentions: Mentions = NO_MENTIONS,
     reference: ResolvedReference | None = None,
     is_tts: bool = False,
-    extra: Extra | None = None,
+    extra: ExtraFields | None = None,
     webhook_author: Author | None = None,
     origin: ApplicationOrigin | None = None,
     response: InteractionResponse | None = None,
@@ -108,13 +108,13 @@ def build_extra(
     webhook_author: Author | None = None,
     origin: ApplicationOrigin | None = None,
     response: InteractionResponse | None = None,
-) -> Extra | None:
+) -> ExtraFields | None:
     """Return the rarely used fields of a new message, or None if it has none; `position` is the position in a thread.
 
     Raise POLL_INVALID_CHANNEL_TYPE for a poll in an ephemeral message."""
     if draft.is_plain and position is None and not (webhook_author or origin or response):
         return None
-    extra = Extra(
+    extra = ExtraFields(
         position=position,
         sticker_items=draft.stickers,
         poll=draft.poll,
@@ -151,7 +151,7 @@ def webhook_identity(author: Author) -> WebhookIdentity | None:
     return WebhookIdentity(username=author.user.username, avatar=author.user.avatar)
 
 
-def encode_extra(extra: Extra) -> str | None:
+def encode_extra(extra: ExtraFields) -> str | None:
     """Encode the rarely used fields for storage; return None if all have their defaults."""
     extra_json = codec.encode(extra)
     return None if extra_json == b"{}" else extra_json.decode()

@@ -22,7 +22,7 @@ from hubbub.server.talk.messages.content.mentions import NO_MENTIONS, Mentions
 from hubbub.server.talk.messages.content.records import (
     ApplicationOrigin,
     Author,
-    Extra,
+    ExtraFields,
     InteractionResponse,
     MessageRow,
 )
@@ -174,7 +174,7 @@ def create_crosspost(
 
     User mentions are retained; role mentions and @everyone of the source guild are not."""
     resolution.mark_files_shared(call, source_row)
-    extra = Extra(author=rows.webhook_identity(author), shared=source_row.attachments is not None)
+    extra = ExtraFields(author=rows.webhook_identity(author), shared=source_row.attachments is not None)
     row = MessageRow(
         channel_id=channel.id,
         id=call.new_id(MessageId),

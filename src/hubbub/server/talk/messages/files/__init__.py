@@ -16,13 +16,13 @@ from hubbub.server.talk.messages.files.store import (
     Usage,
     find,
     find_quota,
-    guild_usage,
     list_largest,
     list_largest_guilds,
     list_largest_owners,
-    owner_usage,
+    read_guild_usage,
+    read_owner_usage,
+    read_total_usage,
     set_quota,
-    total_usage,
 )
 from hubbub.server.talk.messages.signals import MessagesImported
 
@@ -31,17 +31,17 @@ __all__ = [
     "OwnerUsage",
     "Usage",
     "compute_guild_usage",
-    "owner_quota",
+    "resolve_owner_quota",
     "find",
     "find_quota",
-    "guild_quota",
-    "guild_usage",
+    "resolve_guild_quota",
+    "read_guild_usage",
     "list_largest_guilds",
     "list_largest",
     "list_largest_owners",
-    "owner_usage",
+    "read_owner_usage",
     "set_quota",
-    "total_usage",
+    "read_total_usage",
 ]
 
 
@@ -77,32 +77,32 @@ def compute_guild_usage(call: Call, guild_id: int) -> GuildUsage:
     """Return the number of messages in a guild and the size of its uploaded files in bytes."""
     return GuildUsage(
         message_count=message_store.count_in_guild(call.tx, guild_id),
-        storage_bytes=guild_usage(call.tx, guild_id).total_bytes,
+        storage_bytes=read_guild_usage(call.tx, guild_id).total_bytes,
     )
 
 
-def owner_quota(call: Call, user_id: int) -> int | None:
+def resolve_owner_quota(call: Call, user_id: int) -> int | None:
     """Return the storage quota of a user or bot in bytes, or None if it has no limit."""
     own_quota = store.find_quota(call.tx, user_id)
     return own_quota if own_quota is not None else call.config.storage.account_bytes_max
 
 
-def guild_quota(call: Call, guild_id: int) -> int | None:
+def resolve_guild_quota(call: Call, guild_id: int) -> int | None:
     """Return the storage quota of a guild in bytes, or None if it has no limit."""
     own_quota = store.find_quota(call.tx, guild_id)
     return own_quota if own_quota is not None else call.config.storage.guild_bytes_max
 
 
 def _require_quotas(call: Call, channel: ChannelRef, row: MessageRow, new_bytes: int) -> None:
-    if row.webhook_id is None and (quota_bytes := owner_quota(call, row.author_id)) is not None:
-        used_bytes = store.owner_usage(call.tx, row.author_id).total_bytes
+    if row.webhook_id is None and (quota_bytes := resolve_owner_quota(call, row.author_id)) is not None:
+        used_bytes = store.read_owner_usage(call.tx, row.author_id).total_bytes
         if used_bytes + new_bytes > quota_bytes:
             raise errors.REQUEST_ENTITY_TOO_LARGE(
                 message=f"Your files would exceed your storage of {format_bytes(quota_bytes)}, of which {format_bytes(used_bytes)} "
                 "are in use. Delete messages with files, or send a smaller file."
             )
-    if channel.guild_id is not None and (quota_bytes := guild_quota(call, channel.guild_id)) is not None:
-        used_bytes = store.guild_usage(call.tx, channel.guild_id).total_bytes
+    if channel.guild_id is not None and (quota_bytes := resolve_guild_quota(call, channel.guild_id)) is not None:
+        used_bytes = store.read_guild_usage(call.tx, channel.guild_id).total_bytes
         if used_bytes + new_bytes > quota_bytes:
             raise errors.REQUEST_ENTITY_TOO_LARGE(
                 message=f"The files of this guild would exceed its storage of {format_bytes(quota_bytes)}, of which "

@@ -104,17 +104,17 @@ def list_largest(
 # Usage
 
 
-def total_usage(tx: Tx) -> Usage:
+def read_total_usage(tx: Tx) -> Usage:
     """Return the number and size of all files."""
     return _usage(tx.one("SELECT COUNT(*), COALESCE(SUM(size), 0) FROM message_files"))
 
 
-def owner_usage(tx: Tx, owner_id: int) -> Usage:
+def read_owner_usage(tx: Tx, owner_id: int) -> Usage:
     """Return the number and size of the files that a user, bot or webhook uploaded."""
     return _usage(tx.one("SELECT COUNT(*), COALESCE(SUM(size), 0) FROM message_files WHERE owner_id = ?", owner_id))
 
 
-def guild_usage(tx: Tx, guild_id: int) -> Usage:
+def read_guild_usage(tx: Tx, guild_id: int) -> Usage:
     """Return the number and size of the files in a guild."""
     return _usage(tx.one("SELECT COUNT(*), COALESCE(SUM(size), 0) FROM message_files WHERE guild_id = ?", guild_id))
 

@@ -18,7 +18,7 @@ from hubbub.server.core.archives import (
     optional_json,
 )
 from hubbub.server.talk.attachments import StoredAttachment
-from hubbub.server.talk.messages.content.records import Extra, StoredSnapshot
+from hubbub.server.talk.messages.content.records import ExtraFields, StoredSnapshot
 
 CONTENT_LENGTH_MAX: Final = 6000
 """Maximum length of the content in an archive, in characters. It exceeds the limit for new messages, because other
@@ -50,7 +50,7 @@ ARCHIVE: Final = (
             "snapshots": optional_json(list[StoredSnapshot]),
             "webhook_id": OPTIONAL_ID,
             "reacted": FLAG,
-            "extra": optional_json(Extra),
+            "extra": optional_json(ExtraFields),
         },
     ),
 )

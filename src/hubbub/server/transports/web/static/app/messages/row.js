@@ -20,7 +20,7 @@ import { renderEmbeds } from "./embeds.js";
 import { renderPoll } from "./polls.js";
 import { renderReactions } from "./reactions.js";
 
-/** Messages of an author are grouped if less than this time is between them. */
+/** Maximum time between two messages of an author that are grouped under one header. */
 const GROUPING_INTERVAL_MS = 7 * 60_000;
 /** Flags that separate a message from the previous one of its author. */
 const DISTINGUISHING_FLAGS = MessageFlags.EPHEMERAL | MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION;
@@ -123,7 +123,7 @@ export function buildMessageRow(message, context, { isGrouped, isHighlighted, is
       "div",
       { class: "message-body" },
       replyLine(message, context),
-      isGrouped ? null : headLine(message, context, name),
+      isGrouped ? null : messageHeader(message, context, name),
       isBlocked ? blockedNotice(message, context, timeline) : messageBody(message, context, isEditing, timeline),
       isEphemeral ? ephemeralLine(message, context) : null,
     ),
@@ -156,7 +156,7 @@ function buildStarterRow(message, starter, context, { isHighlighted, timeline })
 }
 
 /** Return the line with the author and time of a message. */
-function headLine(message, context, name) {
+function messageHeader(message, context, name) {
   const color = message.webhook_id ? null : roleColor(message.author.id, context);
   return h(
     "p",
