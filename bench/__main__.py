@@ -84,20 +84,20 @@ figures: list[dict[str, Any]] = []
 
 def record_figure(name: str, value: float, limit: float | None, unit: str, detail: str = "") -> None:
     """Print a figure and append it to the figures of this run."""
-    within_limit = limit is None or value <= limit
+    is_within_limit = limit is None or value <= limit
     figures.append(
         {
             "name": name,
             "value": round(value, 3),
             "limit": limit,
             "unit": unit,
-            "within_limit": within_limit,
+            "within_limit": is_within_limit,
             "detail": detail,
         }
     )
     limit_text = "" if limit is None else f" (at most {limit:g})"
     print(
-        f"{'ok  ' if within_limit else 'OVER'} {name}: {value:.2f} {unit}{limit_text}{'  ' + detail if detail else ''}",
+        f"{'ok  ' if is_within_limit else 'OVER'} {name}: {value:.2f} {unit}{limit_text}{'  ' + detail if detail else ''}",
         flush=True,
     )
 

@@ -130,9 +130,9 @@ def _run_tests(folder: Path) -> tuple[list[float], list[float], list[float]]:
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     environment.pop("PYTEST_ADDOPTS", None)
     command = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "test_bot.py"]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"the tests failed:\n{done.stdout[-4000:]}{done.stderr[-2000:]}")
+    completed = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    if completed.returncode:
+        raise RuntimeError(f"the tests failed:\n{completed.stdout[-4000:]}{completed.stderr[-2000:]}")
     marks: dict[str, list[float]] = json.loads(marks_file.read_text())
 
     def cost(before: str, after: str, count: int) -> list[float]:

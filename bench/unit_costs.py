@@ -243,14 +243,14 @@ async def measure_guild_memory(costs: UnitCosts, subject: Subject) -> None:
     # may still fill caches.
     sizes = []
     for _ in range(3):
-        _, before = subject.own_memory_bytes()
+        _, bytes_before = subject.own_memory_bytes()
         sessions = await connect(subject, 1)
         await wait_until_idle(sessions, bytes_min=GUILD_COUNT * 500)
         for session in sessions:
             session.send_heartbeat()
         await wait_until_idle(sessions)
-        _, after = subject.own_memory_bytes()
-        sizes.append(after - before)
+        _, bytes_after = subject.own_memory_bytes()
+        sizes.append(bytes_after - bytes_before)
     costs.record("guild_bytes", (sizes[0] - sizes[2]) / GUILD_COUNT)
     costs.record("membership_bytes", sizes[2] / GUILD_COUNT)
 
@@ -448,15 +448,15 @@ async def main() -> int:
         await SECTIONS[name](costs, arguments.quick)
     print(f"{time.monotonic() - started_at:.0f} s")
     if not arguments.quick:
-        stored = json.loads(RESULTS_FILE.read_text()) if arguments.sections and RESULTS_FILE.exists() else {}
+        stored_results = json.loads(RESULTS_FILE.read_text()) if arguments.sections and RESULTS_FILE.exists() else {}
         document = {
             "date": time.strftime("%Y-%m-%d", time.gmtime()),
             "python": platform.python_version(),
             "machine": platform.machine(),
             "cores": os.cpu_count(),
             "load_average": [round(load_before, 1), round(os.getloadavg()[0], 1)],
-            "costs": stored.get("costs", {}) | costs.values,
-            "distributions": stored.get("distributions", {}) | costs.distributions,
+            "costs": stored_results.get("costs", {}) | costs.values,
+            "distributions": stored_results.get("distributions", {}) | costs.distributions,
         }
         RESULTS_FILE.write_text(json.dumps(document, indent=1) + "\n")
     return 0

@@ -93,14 +93,14 @@ def paused(server: Server) -> Iterator[None]:
 
 
 async def test_sessions_of_a_stopped_gateway_process_continue_on_another(cluster: Cluster) -> None:
-    first, second = cluster.gateways
-    sessions = [await open_session(user, first) for user in (cluster.alice, cluster.bob)]
-    staying_session = await open_session(cluster.alice, second)
+    first_gateway, second_gateway = cluster.gateways
+    sessions = [await open_session(user, first_gateway) for user in (cluster.alice, cluster.bob)]
+    staying_session = await open_session(cluster.alice, second_gateway)
     sender = Sender(cluster.alice, cluster.channel_id)
     await sessions[0].wait_message("message 20")
-    first.terminate()
-    await asyncio.gather(*(resume_after_reconnect(session, second) for session in sessions))
-    assert await first.wait_ended() == 0
+    first_gateway.terminate()
+    await asyncio.gather(*(resume_after_reconnect(session, second_gateway) for session in sessions))
+    assert await first_gateway.wait_ended() == 0
     await sessions[0].wait_message(f"message {len(sender.contents) + 20}")
     await sender.stop(*sessions, staying_session)
     for session in (*sessions, staying_session):
@@ -112,14 +112,14 @@ async def test_sessions_of_a_stopped_gateway_process_continue_on_another(cluster
 
 
 async def test_a_session_whose_client_is_away_continues_on_another_process(cluster: Cluster) -> None:
-    first, second = cluster.gateways
-    session = await open_session(cluster.bob, first)
+    first_gateway, second_gateway = cluster.gateways
+    session = await open_session(cluster.bob, first_gateway)
     sender = Sender(cluster.alice, cluster.channel_id)
     await session.wait_message("message 5")
     await session.abort_connection()
-    first.terminate()
-    assert await first.wait_ended() == 0
-    await session.resume(second.gateway)
+    first_gateway.terminate()
+    assert await first_gateway.wait_ended() == 0
+    await session.resume(second_gateway.gateway)
     await session.wait_event("RESUMED")
     await sender.stop(session)
     await session.close()
@@ -145,11 +145,11 @@ async def test_a_session_moves_between_running_processes_under_load(cluster: Clu
 
 
 async def test_a_session_is_taken_only_with_its_token(cluster: Cluster) -> None:
-    first, second = cluster.gateways
-    session = await open_session(cluster.bob, first)
-    thief = GatewaySession(cluster.alice, second.gateway)
+    first_gateway, second_gateway = cluster.gateways
+    session = await open_session(cluster.bob, first_gateway)
+    thief = GatewaySession(cluster.alice, second_gateway.gateway)
     thief.ready, thief.seq = session.ready, session.seq
-    await thief.resume(second.gateway)
+    await thief.resume(second_gateway.gateway)
     assert (await thief.wait_opcode(GatewayOpcode.INVALID_SESSION))["d"] is False
     await cluster.alice.create_message(cluster.channel_id, "still here")
     await session.wait_message("still here")
@@ -158,59 +158,59 @@ async def test_a_session_is_taken_only_with_its_token(cluster: Cluster) -> None:
 
 
 async def test_a_client_may_reconnect_while_its_session_moves(cluster: Cluster) -> None:
-    first, second = cluster.gateways
-    session = await open_session(cluster.bob, first)
+    first_gateway, second_gateway = cluster.gateways
+    session = await open_session(cluster.bob, first_gateway)
     await session.abort_connection()
     # The first attempt is abandoned before its replay.
     with contextlib.suppress(aiohttp.ClientError):
-        await session.resume(second.gateway)
+        await session.resume(second_gateway.gateway)
         await session.abort_connection()
     await cluster.alice.create_message(cluster.channel_id, "later")
-    await session.resume(first.gateway)
+    await session.resume(first_gateway.gateway)
     await session.wait_message("later")
     assert session.sequence_numbers() == list(range(1, len(session.dispatches) + 1))
     await session.close()
 
 
 async def test_a_session_continues_on_a_process_that_does_not_know_the_other_processes_yet(cluster: Cluster) -> None:
-    first, second = cluster.gateways
-    session = await open_session(cluster.bob, first)
-    second.terminate()
-    assert await second.wait_ended() == 0
-    with paused(first):
-        await second.start()
+    first_gateway, second_gateway = cluster.gateways
+    session = await open_session(cluster.bob, first_gateway)
+    second_gateway.terminate()
+    assert await second_gateway.wait_ended() == 0
+    with paused(first_gateway):
+        await second_gateway.start()
         await session.abort_connection()
-        await session.resume(second.gateway)
+        await session.resume(second_gateway.gateway)
     await session.wait_event("RESUMED")
     await Sender(cluster.alice, cluster.channel_id).stop(session)
     await session.close()
 
 
 async def test_sessions_move_to_a_process_that_starts_while_theirs_stops(cluster: Cluster) -> None:
-    first, second = cluster.gateways
-    session = await open_session(cluster.bob, first)
+    first_gateway, second_gateway = cluster.gateways
+    session = await open_session(cluster.bob, first_gateway)
     await session.abort_connection()
-    second.terminate()
-    assert await second.wait_ended() == 0
-    with paused(first):
-        await second.start()
-        first.terminate()
-    assert await first.wait_ended() == 0
-    await session.resume(second.gateway)
+    second_gateway.terminate()
+    assert await second_gateway.wait_ended() == 0
+    with paused(first_gateway):
+        await second_gateway.start()
+        first_gateway.terminate()
+    assert await first_gateway.wait_ended() == 0
+    await session.resume(second_gateway.gateway)
     await session.wait_event("RESUMED")
     await Sender(cluster.alice, cluster.channel_id).stop(session)
     await session.close()
 
 
 async def test_a_client_reconnects_while_the_process_of_its_session_does_not_respond(cluster: Cluster) -> None:
-    first, second = cluster.gateways
-    session = await open_session(cluster.bob, first)
-    with paused(first):
+    first_gateway, second_gateway = cluster.gateways
+    session = await open_session(cluster.bob, first_gateway)
+    with paused(first_gateway):
         await session.abort_connection()
-        await session.resume(second.gateway)
+        await session.resume(second_gateway.gateway)
         await session.wait_opcode(GatewayOpcode.RECONNECT)
         await session.wait_closed()
-        await session.resume(second.gateway)
+        await session.resume(second_gateway.gateway)
     await session.wait_event("RESUMED")
     await Sender(cluster.alice, cluster.channel_id).stop(session)
     await session.close()

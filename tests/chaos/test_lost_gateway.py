@@ -76,20 +76,20 @@ async def resume_at(session: GatewaySession, server: Server) -> None:
 async def test_sessions_of_a_killed_process_continue_on_other_processes(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, second, third = cluster.gateways
+    first_gateway, second_gateway, third_gateway = cluster.gateways
     token = await create_bot(cluster.alice, cluster.guild_id)
-    sessions = [await open_session(user, first) for user in (cluster.alice, cluster.bob, cluster.alice)]
-    staying_session = await open_session(cluster.bob, second)
+    sessions = [await open_session(user, first_gateway) for user in (cluster.alice, cluster.bob, cluster.alice)]
+    staying_session = await open_session(cluster.bob, second_gateway)
     monkeypatch.setattr(discord.http.Route, "BASE", f"{cluster.api.url}/api/v10")
-    monkeypatch.setattr(discord.gateway.DiscordWebSocket, "DEFAULT_GATEWAY", yarl.URL(first.gateway))
+    monkeypatch.setattr(discord.gateway.DiscordWebSocket, "DEFAULT_GATEWAY", yarl.URL(first_gateway.gateway))
     async with run_bot(Bot(intents=discord.Intents(guilds=True, guild_messages=True)), token) as bot:
         # A load balancer would choose another process.
-        bot.ws.gateway = yarl.URL(third.gateway)
+        bot.ws.gateway = yarl.URL(third_gateway.gateway)
         sender = Sender(cluster.alice, cluster.channel_id)
-        await wait_copied(cluster.alice, first)
+        await wait_copied(cluster.alice, first_gateway)
         await sessions[0].wait_message(f"message {len(sender.contents) + 20}")
-        first.kill()
-        targets = (second, third, second)
+        first_gateway.kill()
+        targets = (second_gateway, third_gateway, second_gateway)
         await asyncio.gather(*(resume_at(session, target) for session, target in zip(sessions, targets, strict=True)))
         await bot.wait_event("resumed")
         await sessions[0].wait_message(f"message {len(sender.contents) + 20}")
@@ -166,16 +166,18 @@ async def test_a_paused_process_does_not_serve_sessions_that_another_one_continu
 
 
 async def test_a_client_misses_nothing_when_the_backup_process_is_killed_too(cluster: Cluster) -> None:
-    first, *others = cluster.gateways
-    session = await open_session(cluster.bob, first)
+    first_gateway, *other_gateways = cluster.gateways
+    session = await open_session(cluster.bob, first_gateway)
     sender = Sender(cluster.alice, cluster.channel_id)
-    await wait_copied(cluster.alice, first)
-    copy_counts = [await read_metric(cluster.alice.at_server(server), "gateway_copied_sessions") for server in others]
-    backup, last = others if copy_counts[0] else reversed(others)
-    first.kill()
-    await resume_at(session, backup)
-    backup.kill()
-    await resume_at(session, last)
+    await wait_copied(cluster.alice, first_gateway)
+    copy_counts = [
+        await read_metric(cluster.alice.at_server(server), "gateway_copied_sessions") for server in other_gateways
+    ]
+    backup_gateway, last_gateway = other_gateways if copy_counts[0] else reversed(other_gateways)
+    first_gateway.kill()
+    await resume_at(session, backup_gateway)
+    backup_gateway.kill()
+    await resume_at(session, last_gateway)
     opcodes = [frame["op"] for frame in session.other_frames]
     if GatewayOpcode.INVALID_SESSION not in opcodes:
         await sender.stop(session)

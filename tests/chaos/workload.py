@@ -149,12 +149,12 @@ class Watcher:
         if self.session.close_code is not None:
             await self.session.connect()
         self.session.other_frames.clear()
-        first = len(self.session.dispatches)
+        first_index = len(self.session.dispatches)
         self.session.seq = 0
         await self.session.identify()
         for _ in self.session.ready["guilds"]:
-            await self.session.wait_event("GUILD_CREATE", since=first)
-        self._starts.append((first, time.monotonic()))
+            await self.session.wait_event("GUILD_CREATE", since=first_index)
+        self._starts.append((first_index, time.monotonic()))
 
 
 @dataclass
@@ -257,8 +257,8 @@ class Workload:
     async def use_invites(self) -> None:
         """Let more users join with an invite than it allows."""
         while not self._is_stopping:
-            created = await self.repeat_request(self.owner, "POST", "/guilds", {"name": "Limited"})
-            guild_id = created.body["id"]
+            created_guild = await self.repeat_request(self.owner, "POST", "/guilds", {"name": "Limited"})
+            guild_id = created_guild.body["id"]
             channel_id = await self._create_channel(guild_id)
             body = {"max_uses": INVITE_USES_MAX, "max_age": 0}
             code = (await self.repeat_request(self.owner, "POST", f"/channels/{channel_id}/invites", body)).body["code"]
@@ -346,9 +346,9 @@ class Workload:
         for stream in self.watcher.streams(channel_ids):
             violations += check_stream(stream, sends)
         for watcher in (self.watcher, self.denied_watcher):
-            fresh = await GatewaySession(watcher.session.user, gateway.gateway).open()
-            violations += check_client_state(watcher.current_dispatches, fresh.dispatches)
-            await fresh.close()
+            fresh_session = await GatewaySession(watcher.session.user, gateway.gateway).open()
+            violations += check_client_state(watcher.current_dispatches, fresh_session.dispatches)
+            await fresh_session.close()
         return violations
 
     async def _wait_delivered(self, watcher: Watcher) -> None:

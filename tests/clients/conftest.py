@@ -74,9 +74,9 @@ async def client_world(
     listener = socket.create_server(("127.0.0.1", 0))
     listener.setblocking(False)
     proxy.target_port = listener.getsockname()[1]
-    issued = certificates.issue(tmp_path / "voice", [])
+    certificate = certificates.issue(tmp_path / "voice", [])
     voice = VoiceConfig(
-        certificate_file=str(issued.certificate), key_file=str(issued.key), ca_file=str(issued.authority)
+        certificate_file=str(certificate.certificate), key_file=str(certificate.key), ca_file=str(certificate.authority)
     )
     config = small_config(public_url=f"http://127.0.0.1:{await proxy.open()}", allow_private_targets=True, voice=voice)
     # A time after every dated change, even if the real date is earlier.

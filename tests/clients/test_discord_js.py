@@ -65,8 +65,8 @@ async def test_messages_are_sent_edited_replied_to_and_deleted(bot: JsBot, setup
     assert (reply["reference"], reply["type"]) == (bob_message["id"], MessageType.REPLY)
     echo = await bot.wait_event("messageCreate", lambda message: message["id"] == reply["id"])
     assert (echo["reference"], echo["mentions"]) == (bob_message["id"], [str(setup.bob.id)])
-    edited = await bot.run_step("edit", channel=channel_id, message=reply["id"], content="pong!")
-    assert edited == {"content": "pong!", "edited": True}
+    edited_message = await bot.run_step("edit", channel=channel_id, message=reply["id"], content="pong!")
+    assert edited_message == {"content": "pong!", "edited": True}
     assert (await bot.wait_event("messageUpdate", lambda message: message["edited"]))["content"] == "pong!"
     await bot.run_step("deleteMessage", channel=channel_id, message=reply["id"])
     assert (await bot.wait_event("messageDelete"))["id"] == reply["id"]
@@ -206,10 +206,10 @@ async def test_error_responses_become_the_librarys_errors(setup: ClientSetup) ->
         with pytest.raises(StepError) as not_found:
             await bot.run_step("reply", channel=str(setup.guild.general), message="1", content="?")
         assert (not_found.value.code, not_found.value.status) == (10008, 404)
-        with pytest.raises(StepError) as invalid:
+        with pytest.raises(StepError) as invalid_error:
             await bot.run_step("send", channel=str(setup.guild.general), content="x" * 2001)
-        assert (invalid.value.code, invalid.value.status) == (50035, 400)
-        assert "content[BASE_TYPE_MAX_LENGTH]" in str(invalid.value)
+        assert (invalid_error.value.code, invalid_error.value.status) == (50035, 400)
+        assert "content[BASE_TYPE_MAX_LENGTH]" in str(invalid_error.value)
 
 
 async def test_invites_typing_and_direct_messages_are_sent_and_received(bot: JsBot, setup: ClientSetup) -> None:

@@ -58,7 +58,7 @@ async def test_login_fills_the_cache(bot: Bot, guild: discord.Guild, setup: Clie
     assert not guild.get_member(setup.bob.id).guild_permissions.administrator
     assert (await bot.application_info()).name == "crier"
     assert (await bot.fetch_user(setup.bob.id)).name == "bob"
-    assert [fetched.id async for fetched in bot.fetch_guilds()] == [guild.id]
+    assert [fetched_guild.id async for fetched_guild in bot.fetch_guilds()] == [guild.id]
 
 
 async def test_a_wrong_token_fails_the_login() -> None:
@@ -86,8 +86,10 @@ async def test_messages_are_sent_edited_replied_to_and_deleted(
     assert [user.id for user in echo.mentions] == [setup.bob.id]
 
     await reply.edit(content="pong!")
-    before, after = await bot.wait_event("message_edit", lambda _, after: after.edited_at is not None)
-    assert (before.id, after.content) == (reply.id, "pong!")
+    previous_message, edited_message = await bot.wait_event(
+        "message_edit", lambda _, edited_message: edited_message.edited_at is not None
+    )
+    assert (previous_message.id, edited_message.content) == (reply.id, "pong!")
 
     await reply.delete()
     assert (await bot.wait_event("message_delete")).id == reply.id
@@ -164,8 +166,10 @@ async def test_reactions_are_counted_listed_and_removed(
     assert (reaction.count, user.id) == (2, setup.bob.id)
     assert {user.id async for user in reaction.users()} == {setup.bot.id, setup.bob.id}
 
-    fetched = await general.fetch_message(message.id)
-    assert [(str(reaction.emoji), reaction.count, reaction.me) for reaction in fetched.reactions] == [("👍", 2, True)]
+    fetched_message = await general.fetch_message(message.id)
+    assert [(str(reaction.emoji), reaction.count, reaction.me) for reaction in fetched_message.reactions] == [
+        ("👍", 2, True)
+    ]
     await message.remove_reaction("👍", general.guild.get_member(setup.bob.id))
     reaction, user = await bot.wait_event("reaction_remove")
     assert (reaction.count, user.id) == (1, setup.bob.id)
@@ -191,14 +195,14 @@ async def test_threads_are_created_joined_archived_and_listed(
     assert {member.id for member in await thread.fetch_members()} == {setup.bot.id, setup.bob.id}
 
     await thread.edit(name="tale", archived=True)
-    _, after = await bot.wait_event("thread_update", lambda _, after: after.archived)
-    assert after.name == "tale"
+    _, updated_thread = await bot.wait_event("thread_update", lambda _, updated_thread: updated_thread.archived)
+    assert updated_thread.name == "tale"
     assert [archived.id async for archived in general.archived_threads()] == [thread.id]
     private_thread = await general.create_thread(
         name="secret", type=discord.ChannelType.private_thread, invitable=False
     )
     assert private_thread.is_private()
-    assert [active.id for active in await general.guild.active_threads()] == [private_thread.id]
+    assert [active_threads.id for active_threads in await general.guild.active_threads()] == [private_thread.id]
     await private_thread.delete()
     assert (await bot.wait_event("thread_delete")).id == private_thread.id
 
@@ -226,8 +230,8 @@ async def test_roles_are_created_moved_assigned_and_removed(bot: Bot, guild: dis
     assert (role.color, role.hoist, role.permissions.kick_members) == (discord.Color.red(), True, True)
 
     await role.edit(name="watch", color=discord.Color.blue(), mentionable=True)
-    _, after = await bot.wait_event("guild_role_update", lambda _, after: after.name == "watch")
-    assert (after.color, after.mentionable) == (discord.Color.blue(), True)
+    _, updated_role = await bot.wait_event("guild_role_update", lambda _, updated_role: updated_role.name == "watch")
+    assert (updated_role.color, updated_role.mentionable) == (discord.Color.blue(), True)
 
     other_role = await guild.create_role(name="singers")
     await bot.wait_event("guild_role_create", lambda role: role == other_role)
@@ -237,15 +241,15 @@ async def test_roles_are_created_moved_assigned_and_removed(bot: Bot, guild: dis
 
     bob = guild.get_member(setup.bob.id)
     await bob.add_roles(role, reason="brave")
-    before, after = await bot.wait_event("member_update")
-    assert (role in before.roles, role in after.roles) == (False, True)
+    previous_member, updated_role = await bot.wait_event("member_update")
+    assert (role in previous_member.roles, role in updated_role.roles) == (False, True)
     assert [member.id for member in guild.get_role(role.id).members] == [bob.id]
     assert guild.get_member(bob.id).guild_permissions.kick_members
     entry = await bot.wait_event("audit_log_entry_create", lambda entry: entry.reason == "brave")
     assert (entry.action, entry.target.id) == (discord.AuditLogAction.member_role_update, bob.id)
 
     await bob.remove_roles(role)
-    await bot.wait_event("member_update", lambda _, after: role not in after.roles)
+    await bot.wait_event("member_update", lambda _, updated_role: role not in updated_role.roles)
     await role.delete()
     assert (await bot.wait_event("guild_role_delete")).id == role.id
     assert guild.get_role(role.id) is None
@@ -256,13 +260,15 @@ async def test_members_are_renamed_timed_out_kicked_and_banned(
 ) -> None:
     bob = guild.get_member(setup.bob.id)
     await bob.edit(nick="Bobby")
-    _, after = await bot.wait_event("member_update", lambda _, after: after.nick == "Bobby")
-    assert after.display_name == "Bobby"
+    _, updated_member = await bot.wait_event("member_update", lambda _, updated_member: updated_member.nick == "Bobby")
+    assert updated_member.display_name == "Bobby"
 
     until = datetime.datetime.fromtimestamp(setup.world.clock.now_ms() / 1000 + 3600, datetime.UTC)
     await bob.timeout(until)
-    _, after = await bot.wait_event("member_update", lambda _, after: after.timed_out_until is not None)
-    assert after.is_timed_out()
+    _, updated_member = await bot.wait_event(
+        "member_update", lambda _, updated_member: updated_member.timed_out_until is not None
+    )
+    assert updated_member.is_timed_out()
     (await setup.bob.post(f"/channels/{setup.guild.general}/messages", json={"content": "?"})).rejected(403, 50013)
 
     await guild.kick(bob, reason="enough")
@@ -292,25 +298,35 @@ async def test_channels_are_created_edited_restricted_and_deleted(
     channel = await guild.create_text_channel(
         "vault", topic="gold", category=category, overwrites=overwrites, slowmode_delay=5
     )
-    created = await bot.wait_event("guild_channel_create", lambda created: created.id == channel.id)
-    assert (created.topic, created.category_id, created.slowmode_delay) == ("gold", category.id, 5)
+    created_channel = await bot.wait_event(
+        "guild_channel_create", lambda created_channel: created_channel.id == channel.id
+    )
+    assert (created_channel.topic, created_channel.category_id, created_channel.slowmode_delay) == (
+        "gold",
+        category.id,
+        5,
+    )
     bob = guild.get_member(setup.bob.id)
-    assert not created.permissions_for(bob).view_channel
+    assert not created_channel.permissions_for(bob).view_channel
     (await setup.bob.get(f"/channels/{channel.id}")).rejected(403, 50001)
 
     await channel.set_permissions(bob, view_channel=True)
-    _, after = await bot.wait_event("guild_channel_update", lambda _, after: after.id == channel.id)
-    assert after.permissions_for(bob).view_channel
+    _, updated_channel = await bot.wait_event(
+        "guild_channel_update", lambda _, updated_channel: updated_channel.id == channel.id
+    )
+    assert updated_channel.permissions_for(bob).view_channel
     (await setup.bob.get(f"/channels/{channel.id}")).ok()
 
     await channel.edit(name="treasury", nsfw=True)
-    _, after = await bot.wait_event("guild_channel_update", lambda _, after: after.name == "treasury")
-    assert after.nsfw
+    _, updated_channel = await bot.wait_event(
+        "guild_channel_update", lambda _, updated_channel: updated_channel.name == "treasury"
+    )
+    assert updated_channel.nsfw
     await channel.delete()
     assert (await bot.wait_event("guild_channel_delete")).id == channel.id
     await guild.edit(name="Market Square")
-    _, after = await bot.wait_event("guild_update")
-    assert after.name == "Market Square"
+    _, updated_channel = await bot.wait_event("guild_update")
+    assert updated_channel.name == "Market Square"
 
 
 async def test_error_responses_become_the_librarys_errors(
@@ -332,10 +348,10 @@ async def test_error_responses_become_the_librarys_errors(
     with pytest.raises(discord.NotFound) as not_found:
         await bot.fetch_channel(1)
     assert not_found.value.code == 10003
-    with pytest.raises(discord.HTTPException) as invalid:
+    with pytest.raises(discord.HTTPException) as invalid_error:
         await general.send("x" * 2001)
-    assert (invalid.value.status, invalid.value.code) == (400, 50035)
-    assert "content" in invalid.value.text
+    assert (invalid_error.value.status, invalid_error.value.code) == (400, 50035)
+    assert "content" in invalid_error.value.text
 
 
 async def test_messages_are_pinned_and_unpinned(bot: Bot, general: discord.TextChannel) -> None:
@@ -355,8 +371,8 @@ async def test_messages_are_pinned_and_unpinned(bot: Bot, general: discord.TextC
 async def test_users_join_by_invite(bot: Bot, general: discord.TextChannel, setup: ClientSetup) -> None:
     invite = await general.create_invite(max_age=300, max_uses=2, unique=True)
     assert (await bot.wait_event("invite_create")).code == invite.code
-    fetched = await bot.fetch_invite(invite.code)
-    assert (fetched.guild.id, fetched.approximate_member_count) == (general.guild.id, 3)
+    fetched_invite = await bot.fetch_invite(invite.code)
+    assert (fetched_invite.guild.id, fetched_invite.approximate_member_count) == (general.guild.id, 3)
     carol = await setup.world.user("carol")
     (await carol.post(f"/invites/{invite.code}", json={})).ok()
     joined_member = await bot.wait_event("member_join")
@@ -379,8 +395,8 @@ async def test_typing_is_received_and_sent(bot: Bot, general: discord.TextChanne
 
 async def test_images_are_stored_and_served(bot: Bot, guild: discord.Guild) -> None:
     await guild.edit(icon=ONE_PIXEL_PNG)
-    _, after = await bot.wait_event("guild_update")
-    assert await after.icon.read() == ONE_PIXEL_PNG
+    _, updated_guild = await bot.wait_event("guild_update")
+    assert await updated_guild.icon.read() == ONE_PIXEL_PNG
     assert (await bot.user.edit(avatar=ONE_PIXEL_PNG)).avatar is not None
     await bot.wait_event("member_update")
     assert await bot.user.avatar.read() == ONE_PIXEL_PNG
@@ -392,8 +408,8 @@ async def test_components_forwards_and_polls_are_sent(bot: Bot, general: discord
     message = await general.send("hello", view=view, silent=True, allowed_mentions=discord.AllowedMentions.none())
     assert message.flags.suppress_notifications
     assert [type(child) for row in message.components for child in row.children] == [discord.Button]
-    forwarded = await message.forward(general)
-    assert [snapshot.content for snapshot in forwarded.message_snapshots] == ["hello"]
+    forwarded_message = await message.forward(general)
+    assert [snapshot.content for snapshot in forwarded_message.message_snapshots] == ["hello"]
     poll = discord.Poll("tea?", datetime.timedelta(hours=2)).add_answer(text="yes", emoji="🍵").add_answer(text="no")
     poll_message = await general.send(poll=poll)
     assert poll_message.poll is not None
@@ -415,15 +431,19 @@ async def test_direct_messages_are_sent_and_received(bot: Bot, guild: discord.Gu
 
 async def test_presences_are_received_and_sent(bot: Bot, guild: discord.Guild, setup: ClientSetup) -> None:
     bob_session = await setup.bob.connect()
-    _, after = await bot.wait_event("presence_update", lambda _, after: after.id == setup.bob.id)
-    assert after.status is discord.Status.online
+    _, updated_member = await bot.wait_event(
+        "presence_update", lambda _, updated_member: updated_member.id == setup.bob.id
+    )
+    assert updated_member.status is discord.Status.online
     await bot.change_presence(status=discord.Status.idle, activity=discord.Game("chess"))
     presence = await bob_session.next(
         "PRESENCE_UPDATE", lambda data: data["user"]["id"] == str(setup.bot.id) and data["status"] == "idle"
     )
     assert [(activity["name"], activity["type"]) for activity in presence["activities"]] == [("chess", 0)]
     await bob_session.close()
-    _, after = await bot.wait_event("presence_update", lambda _, after: after.status is discord.Status.offline)
+    _, updated_member = await bot.wait_event(
+        "presence_update", lambda _, updated_member: updated_member.status is discord.Status.offline
+    )
     assert guild.get_member(setup.bob.id).status is discord.Status.offline
 
 
@@ -464,11 +484,11 @@ async def test_a_voice_channel_is_joined_and_left(bot: Bot, guild: discord.Guild
     assert server["token"]
     assert server["endpoint"]
     assert [member.id for member in channel.members] == [setup.bot.id]
-    _, before, after = await bot.wait_event("voice_state_update")
-    assert (before.channel, after.channel.id) == (None, channel.id)
+    _, previous_state, current_state = await bot.wait_event("voice_state_update")
+    assert (previous_state.channel, current_state.channel.id) == (None, channel.id)
     await connection.disconnect(force=False)
-    _, before, after = await bot.wait_event("voice_state_update")
-    assert (before.channel.id, after.channel) == (channel.id, None)
+    _, previous_state, current_state = await bot.wait_event("voice_state_update")
+    assert (previous_state.channel.id, current_state.channel) == (channel.id, None)
     assert channel.members == []
 
 

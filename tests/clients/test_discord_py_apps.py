@@ -221,10 +221,10 @@ async def test_a_user_uses_every_feature_of_an_app(setup: ClientSetup, bob_sessi
         assert incoming.author == app.user
         assert incoming.interaction_metadata.user.id == setup.bob.id
         # The bot can fetch, edit and delete its response like any other message, without the interaction token.
-        fetched = await incoming.channel.fetch_message(incoming.id)
-        assert (await fetched.edit(content="changed later")).content == "changed later"
+        fetched_message = await incoming.channel.fetch_message(incoming.id)
+        assert (await fetched_message.edit(content="changed later")).content == "changed later"
         assert (await bob.next_update())["content"] == "changed later"
-        await fetched.delete()
+        await fetched_message.delete()
         assert (await bob_session.next("MESSAGE_DELETE"))["id"] == sent_message["id"]
 
         # A deferred ephemeral response, its edit, and a follow-up.
@@ -309,8 +309,8 @@ async def test_global_commands_are_synced_and_their_permissions_read(setup: Clie
         (await setup.alice.put(path, json={"permissions": entries})).ok()
         updated_permissions = await app.wait_event("raw_app_command_permissions_update")
         assert [entry.target.id for entry in updated_permissions.permissions] == [setup.bob.id]
-        fetched = await command.fetch_permissions(discord.Object(setup.guild.id))
-        assert [entry.permission for entry in fetched.permissions] == [True]
+        fetched_permissions = await command.fetch_permissions(discord.Object(setup.guild.id))
+        assert [entry.permission for entry in fetched_permissions.permissions] == [True]
         await command.edit(description="changed")
         assert (await app.tree.fetch_command(command.id)).description == "changed"
         await command.delete()

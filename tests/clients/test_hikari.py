@@ -71,8 +71,8 @@ async def test_login_fills_the_cache(bot: Bot, setup: ClientSetup) -> None:
     application = await bot.rest.fetch_application()
     assert (application.id, application.name) == (setup.bot.application_id, "crier")
     assert (await bot.rest.fetch_user(setup.bob.id)).username == "bob"
-    fetched = await bot.rest.fetch_guild(guild)
-    assert (fetched.name, fetched.approximate_member_count) == ("Town Square", 3)
+    fetched_guild = await bot.rest.fetch_guild(guild)
+    assert (fetched_guild.name, fetched_guild.approximate_member_count) == ("Town Square", 3)
     assert [own_guild.id for own_guild in await bot.rest.fetch_my_guilds()] == [guild.id]
 
 
@@ -99,9 +99,9 @@ async def test_messages_are_sent_edited_replied_to_and_deleted(bot: Bot, setup: 
     assert reply.referenced_message is not None
     assert reply.referenced_message.id == incoming.message_id
     await reply.edit("pong!")
-    edited = await bot.wait_event(hikari.GuildMessageUpdateEvent)
-    assert (edited.message_id, edited.message.content) == (reply.id, "pong!")
-    assert edited.message.edited_timestamp is not None
+    edit_event = await bot.wait_event(hikari.GuildMessageUpdateEvent)
+    assert (edit_event.message_id, edit_event.message.content) == (reply.id, "pong!")
+    assert edit_event.message.edited_timestamp is not None
     await reply.delete()
     assert (await bot.wait_event(hikari.GuildMessageDeleteEvent)).message_id == reply.id
 
@@ -163,8 +163,8 @@ async def test_reactions_are_counted_listed_and_removed(bot: Bot, setup: ClientS
     assert (add_event.member.id, add_event.message_id) == (setup.bob.id, message.id)
     reactors = await bot.rest.fetch_reactions_for_emoji(message.channel_id, message, "👍")
     assert {user.id for user in reactors} == {setup.bot.id, setup.bob.id}
-    fetched = await bot.rest.fetch_message(message.channel_id, message)
-    assert [(str(reaction.emoji), reaction.count, reaction.is_me) for reaction in fetched.reactions] == [
+    fetched_message = await bot.rest.fetch_message(message.channel_id, message)
+    assert [(str(reaction.emoji), reaction.count, reaction.is_me) for reaction in fetched_message.reactions] == [
         ("👍", 2, True)
     ]
     await message.remove_reaction("👍", user=setup.bob.id)
@@ -286,11 +286,11 @@ async def test_error_responses_become_the_librarys_errors(bot: Bot, setup: Clien
     with pytest.raises(hikari.NotFoundError) as not_found:
         await bot.rest.fetch_message(setup.guild.general, 1)
     assert not_found.value.code == 10008
-    with pytest.raises(hikari.BadRequestError) as invalid:
+    with pytest.raises(hikari.BadRequestError) as invalid_error:
         await bot.rest.create_message(setup.guild.general, "x" * 2001)
-    assert invalid.value.code == 50035
-    assert invalid.value.errors is not None
-    assert "content" in invalid.value.errors
+    assert invalid_error.value.code == 50035
+    assert invalid_error.value.errors is not None
+    assert "content" in invalid_error.value.errors
 
 
 async def test_pins_invites_and_typing_are_sent_and_received(bot: Bot, setup: ClientSetup) -> None:
@@ -382,10 +382,10 @@ async def test_guilds_are_spread_over_two_shards(setup: ClientSetup) -> None:
         assert set(bot.shards) == {0, 1}
         for shard, guild_ids in guild_ids_by_shard.items():
             for guild_id in guild_ids:
-                available = await bot.wait_event(
+                available_event = await bot.wait_event(
                     hikari.GuildAvailableEvent, lambda event, guild_id=guild_id: event.guild_id == guild_id
                 )
-                assert available.shard.id == shard
+                assert available_event.shard.id == shard
 
 
 async def test_all_members_of_a_large_guild_are_chunked(setup: ClientSetup) -> None:
@@ -406,8 +406,8 @@ async def test_a_guild_template_is_created_and_fetched(bot: Bot, setup: ClientSe
     created_template = await bot.rest.create_template(setup.guild.id, "shape", description="The town")
     assert (created_template.name, created_template.source_guild.name) == ("shape", "Town Square")
     assert {channel.name for channel in created_template.source_guild.channels.values()} >= {"general", "General"}
-    fetched = await bot.rest.fetch_template(created_template.code)
-    assert (fetched.code, fetched.creator.id) == (created_template.code, setup.bot.id)
+    fetched_template = await bot.rest.fetch_template(created_template.code)
+    assert (fetched_template.code, fetched_template.creator.id) == (created_template.code, setup.bot.id)
     assert [template.code for template in await bot.rest.fetch_guild_templates(setup.guild.id)] == [
         created_template.code
     ]

@@ -187,7 +187,7 @@ def test_lines_of_scripts_are_not_too_long() -> None:
 
 
 def test_limits_end_with_max() -> None:
-    wrong = []
+    problems = []
     for path in (ROOT / "src").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if (
@@ -197,9 +197,9 @@ def test_limits_end_with_max() -> None:
                 and path.name != "errors.py"  # The file contains the names of the platform's error codes.
                 and _LIMIT_PATTERN.search(node.id)
             ):
-                wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {node.id}")
+                problems.append(f"{path.relative_to(ROOT)}:{node.lineno}: {node.id}")
 
-    assert not wrong, "\n".join(sorted(wrong))
+    assert not problems, "\n".join(sorted(problems))
 
 
 ENUM_MODULES = {"enums.py", "flags.py", "shared_enums.py"}
@@ -211,7 +211,7 @@ _EMPTY_WORDS = frozenset(
 
 
 def test_docstrings_say_more_than_the_name() -> None:
-    wrong = []
+    problems = []
     paths = [
         path for folder in ("src", "examples", "bench", "tools", "tests") for path in (ROOT / folder).rglob("*.py")
     ]
@@ -230,6 +230,6 @@ def test_docstrings_say_more_than_the_name() -> None:
             name = set(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", node.name).lower()))
             stems = {word.rstrip("s") for word in name}
             if all(word.rstrip("s") in stems for word in words):
-                wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}: {text!r}")
+                problems.append(f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}: {text!r}")
 
-    assert not wrong, "\n".join(sorted(wrong))
+    assert not problems, "\n".join(sorted(problems))

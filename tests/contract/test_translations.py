@@ -57,7 +57,7 @@ def test_a_translation_is_complete(name: str) -> None:
 
 @pytest.mark.parametrize("name", translation.list_translations())
 def test_translations_have_the_placeholders_and_tags_of_their_message(name: str) -> None:
-    wrong = []
+    problems = []
     for message in _read_catalog(name):
         expected_placeholders = {
             part
@@ -74,8 +74,8 @@ def test_translations_have_the_placeholders_and_tags_of_their_message(name: str)
             if text and (
                 used_placeholders - expected_placeholders or expected_placeholders - used_placeholders - optional
             ):
-                wrong.append((message.id, text))
-    assert wrong == []
+                problems.append((message.id, text))
+    assert problems == []
 
 
 def test_messages_with_the_same_singular_have_the_same_plural() -> None:

@@ -66,10 +66,10 @@ def manifests() -> Iterator[dict[str, Any]]:
 
 def workload(role: str) -> dict[str, Any]:
     """Return the StatefulSet of a role."""
-    [found] = [
+    [matching_manifests] = [
         each for each in manifests() if each["kind"] == "StatefulSet" and each["metadata"]["name"] == f"hubbub-{role}"
     ]
-    return found
+    return matching_manifests
 
 
 def pod_environment(role: str) -> dict[str, str]:
@@ -88,9 +88,9 @@ def pod_environment(role: str) -> dict[str, str]:
 
 def container(role: str) -> dict[str, Any]:
     """Return the container of a role's pods."""
-    [found] = workload(role)["spec"]["template"]["spec"]["containers"]
-    assert isinstance(found, dict)
-    return found
+    [containers] = workload(role)["spec"]["template"]["spec"]["containers"]
+    assert isinstance(containers, dict)
+    return containers
 
 
 def load_config(environ: dict[str, str], arguments: list[str]) -> settings.Config:
@@ -163,15 +163,15 @@ def test_the_services_of_the_compose_file_find_each_other() -> None:
         assert re.search(rf"[@/]{host}\b", environment[f"HUBBUB_{service_name}_URL"]), service_name
         assert host in services
     caddy = services["caddy"]["environment"]
-    used = set(re.findall(r"\{\$(\w+):", (DEPLOY / "caddy" / "Caddyfile").read_text()))
-    assert set(caddy) == used
+    used_variables = set(re.findall(r"\{\$(\w+):", (DEPLOY / "caddy" / "Caddyfile").read_text()))
+    assert set(caddy) == used_variables
     assert (caddy["API_ADDRESS"], caddy["GATEWAY_ADDRESS"], caddy["VOICE_ADDRESS"]) == (
         "api:8080",
         "gateway:8080",
         "gateway:8081",
     )
-    required = set(VARIABLE_PATTERN.findall((ROOT / "compose.yaml").read_text())) - {"HUBBUB_IMAGE"}
-    assert required == set(example_env())
+    required_variables = set(VARIABLE_PATTERN.findall((ROOT / "compose.yaml").read_text())) - {"HUBBUB_IMAGE"}
+    assert required_variables == set(example_env())
 
 
 def test_the_systemd_unit_runs_an_existing_command_with_valid_settings(tmp_path: Path) -> None:
@@ -191,12 +191,12 @@ def test_the_systemd_unit_runs_an_existing_command_with_valid_settings(tmp_path:
 
 @pytest.mark.program("systemd-analyze", version_min=250)
 def test_the_systemd_unit_is_hardened() -> None:
-    done = subprocess.run(
+    completed = subprocess.run(
         ["systemd-analyze", "security", "--offline=true", "--threshold=20", str(DEPLOY / "systemd" / "hubbub.service")],
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+    assert completed.returncode == 0, completed.stdout[-2000:] + completed.stderr
 
 
 def test_the_systemd_unit_allows_the_callbacks_that_calls_of_browsers_need() -> None:

@@ -95,20 +95,20 @@ def closure(required: list[Requirement], extras: set[str]) -> dict[str, importli
     """Return the installed distributions that satisfy requirements and their own requirements, by name."""
     found: dict[str, importlib.metadata.Distribution] = {}
     visited: set[tuple[str, frozenset[str]]] = set()
-    pending = [(requirement, frozenset(extras)) for requirement in required]
-    while pending:
-        requirement, active = pending.pop()
+    pending_requirements = [(requirement, frozenset(extras)) for requirement in required]
+    while pending_requirements:
+        requirement, active_extras = pending_requirements.pop()
         if requirement.marker is not None and not any(
-            requirement.marker.evaluate({"extra": extra}) for extra in (*active, "")
+            requirement.marker.evaluate({"extra": extra}) for extra in (*active_extras, "")
         ):
             continue
-        name, wanted = canonicalize_name(requirement.name), frozenset(requirement.extras)
-        if (name, wanted) in visited:
+        name, requested_extras = canonicalize_name(requirement.name), frozenset(requirement.extras)
+        if (name, requested_extras) in visited:
             continue
-        visited.add((name, wanted))
+        visited.add((name, requested_extras))
         distribution = found[name] = importlib.metadata.distribution(name)
         assert requirement.specifier.contains(distribution.version, prereleases=True), requirement
-        pending += [(Requirement(line), wanted) for line in distribution.requires or ()]
+        pending_requirements += [(Requirement(line), requested_extras) for line in distribution.requires or ()]
     return found
 
 
@@ -124,15 +124,15 @@ class Environment:
             for part in {path.parts[0] for path in distribution.files or ()} - {"..", "__pycache__"}:
                 if not (site / part).exists():
                     (site / part).symlink_to(Path(str(distribution.locate_file(part))))
-        kept = {
+        kept_variables = {
             name: value for name, value in os.environ.items() if not name.startswith(("HUBBUB_", "PYTHON", "PYTEST_"))
         }
-        self.variables = kept | {"HUBBUB_GATEWAY_DRAIN_MS": "0"}
+        self.variables = kept_variables | {"HUBBUB_GATEWAY_DRAIN_MS": "0"}
         install = ["install", "--quiet", "--no-deps", "--no-index", "--no-compile", str(wheel)]
         subprocess.run(
             [sys.executable, "-m", "pip", "--python", str(self.program("python")), *install],
             check=True,
-            env=kept,
+            env=kept_variables,
             timeout=TIMEOUT_SECONDS,
         )
 
@@ -274,21 +274,23 @@ def test_a_server_install_gives_pytest_the_plugin(server_install: Environment) -
         "    alice.send_message('general', 'hello')\n"
         "    bob.expect('MESSAGE_CREATE', content='hello')\n"
     )
-    done = server_install.run("python", "-m", "pytest", "-q", "-o", "hubbub_within=30", str(folder))
-    assert "1 passed" in done.stdout, done.stdout + done.stderr
+    completed = server_install.run("python", "-m", "pytest", "-q", "-o", "hubbub_within=30", str(folder))
+    assert "1 passed" in completed.stdout, completed.stdout + completed.stderr
 
 
 def test_a_base_install_has_the_sdk_and_the_agent(base_install: Environment) -> None:
-    done = base_install.run("python", "-c", "import hubbub.sdk, hubbub.sdk.compat; print(hubbub.sdk.Client.__name__)")
-    assert (done.returncode, done.stdout) == (0, "Client\n"), done.stderr
+    completed = base_install.run(
+        "python", "-c", "import hubbub.sdk, hubbub.sdk.compat; print(hubbub.sdk.Client.__name__)"
+    )
+    assert (completed.returncode, completed.stdout) == (0, "Client\n"), completed.stderr
     assert base_install.run("hubbub", "--version").stdout == f"hubbub {importlib.metadata.version('hubbub')}\n"
     assert base_install.run("hubbub", "agent", "--help").returncode == 0
 
 
 def test_a_base_install_can_check_a_deployment(base_install: Environment) -> None:
-    done = base_install.run("hubbub", "doctor", "--url", f"http://127.0.0.1:{choose_free_port()}")
-    assert (done.returncode, done.stderr) == (1, "")
-    assert "cannot connect to" in done.stdout
+    completed = base_install.run("hubbub", "doctor", "--url", f"http://127.0.0.1:{choose_free_port()}")
+    assert (completed.returncode, completed.stderr) == (1, "")
+    assert "cannot connect to" in completed.stdout
 
 
 def test_a_client_of_a_base_install_connects_to_an_installed_server(
@@ -296,8 +298,8 @@ def test_a_client_of_a_base_install_connects_to_an_installed_server(
 ) -> None:
     with server_install.server("dev") as document:
         bot_token = document["applications"]["demo-game"]["bot"]["token"]
-        done = base_install.run("python", "-c", SDK_PROGRAM, document["web"], bot_token)
-    assert (done.returncode, done.stdout) == (0, "Hero\n"), done.stderr
+        completed = base_install.run("python", "-c", SDK_PROGRAM, document["web"], bot_token)
+    assert (completed.returncode, completed.stdout) == (0, "Hero\n"), completed.stderr
 
 
 @pytest.mark.parametrize(
@@ -318,20 +320,20 @@ def test_a_client_of_a_base_install_connects_to_an_installed_server(
     ],
 )
 def test_a_base_install_names_the_extra_of_a_server_command(base_install: Environment, command: str) -> None:
-    done = base_install.run("hubbub", *command.split())
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("hubbub: this command needs the server packages (")
-    assert done.stderr.endswith("run: pip install 'hubbub[server]'\n")
-    assert done.stderr.count("\n") == 1
+    completed = base_install.run("hubbub", *command.split())
+    assert (completed.returncode, completed.stdout) == (2, "")
+    assert completed.stderr.startswith("hubbub: this command needs the server packages (")
+    assert completed.stderr.endswith("run: pip install 'hubbub[server]'\n")
+    assert completed.stderr.count("\n") == 1
     assert not (base_install.folder / "hubbub-data").exists()
 
 
 def dry_run(folder: Path, target: str) -> str:
     """Return the commands that make would run for a target."""
-    done = subprocess.run(
+    completed = subprocess.run(
         ["make", "--dry-run", target], cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=True
     )
-    return done.stdout
+    return completed.stdout
 
 
 def test_make_run_installs_the_server_packages_only(tmp_path: Path) -> None:

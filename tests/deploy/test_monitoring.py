@@ -19,9 +19,9 @@ ROOT = Path(__file__).parents[2]
 DASHBOARD = ROOT / "deploy" / "grafana" / "hubbub.json"
 ALERTS = ROOT / "deploy" / "prometheus" / "alerts.yml"
 
-METRIC = re.compile(r"\b(?:hubbub|process)_[a-z_]+\b")
-GROUPING = re.compile(r"\bby \(([^)]*)\)")
-SELECTOR = re.compile(r"([a-z_]+)\s*(?:=~|!~|!=|=)\s*\"")
+METRIC_PATTERN = re.compile(r"\b(?:hubbub|process)_[a-z_]+\b")
+GROUPING_PATTERN = re.compile(r"\bby \(([^)]*)\)")
+SELECTOR_PATTERN = re.compile(r"([a-z_]+)\s*(?:=~|!~|!=|=)\s*\"")
 TARGET_LABELS = {"instance", "job", "le"}
 """Labels that Prometheus adds, and the bound of a bucket."""
 
@@ -72,23 +72,23 @@ def _label_names(metric: Any) -> tuple[str, ...]:
 @pytest.mark.parametrize("expressions", [dashboard_expressions(), alert_expressions()], ids=["dashboard", "alerts"])
 async def test_every_metric_and_label_exists(metrics: tuple[set[str], set[str]], expressions: list[str]) -> None:
     names, label_names = metrics
-    used_names = {name for expression in expressions for name in METRIC.findall(expression)}
+    used_names = {name for expression in expressions for name in METRIC_PATTERN.findall(expression)}
     assert len(used_names) > 5
     assert used_names - names == set()
     used_labels = {
         label.strip()
         for expression in expressions
-        for labels in GROUPING.findall(expression)
+        for labels in GROUPING_PATTERN.findall(expression)
         for label in labels.split(",")
     }
-    used_labels |= {label for expression in expressions for label in SELECTOR.findall(expression)}
+    used_labels |= {label for expression in expressions for label in SELECTOR_PATTERN.findall(expression)}
     assert used_labels - label_names - TARGET_LABELS == set()
 
 
 async def test_the_dashboard_shows_every_metric_of_the_server_except_some(metrics: tuple[set[str], set[str]]) -> None:
-    used = " ".join(dashboard_expressions())
+    used_text = " ".join(dashboard_expressions())
     families = {re.sub(r"_(total|bucket|sum|count|created)$", "", name) for name in metrics[0] if "hubbub_" in name}
-    assert {family for family in families if family not in used} == {
+    assert {family for family in families if family not in used_text} == {
         "hubbub_bus_published",
         "hubbub_bus_received",
         "hubbub_gateway_resumes",
@@ -106,8 +106,8 @@ def test_the_dashboard_has_a_row_for_each_golden_signal() -> None:
     for panel in panels:
         assert panel["description"], panel["title"]
         assert panel["datasource"]["uid"] == "${datasource}"
-        place = panel["gridPos"]
-        assert place["x"] + place["w"] <= 24
+        grid_position = panel["gridPos"]
+        assert grid_position["x"] + grid_position["w"] <= 24
 
 
 def test_every_alert_explains_itself() -> None:

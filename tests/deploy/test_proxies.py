@@ -135,11 +135,11 @@ def nginx_command(folder: Path, servers: str) -> list[str]:
 def nginx_example(deployment: Deployment) -> tuple[list[str], dict[str, str]]:
     """Return command and environment of nginx with the example, in which ports, names and certificates are replaced."""
     example = (ROOT / "deploy" / "nginx" / "hubbub.conf").read_text()
-    plain = choose_free_port()
+    plain_port = choose_free_port()
     for shown, real in {
         "listen [::]:80;": "",
         "listen [::]:443 ssl http2;": "",
-        "listen 80;": f"listen 127.0.0.1:{plain};",
+        "listen 80;": f"listen 127.0.0.1:{plain_port};",
         "listen 443 ssl http2;": f"listen 127.0.0.1:{deployment.port} ssl http2;",
         "server_name voice.chat.example.org;": "server_name 127.0.0.1;",
         "server_name chat.example.org;": "server_name localhost;",

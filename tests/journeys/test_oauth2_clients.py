@@ -200,10 +200,10 @@ async def test_a_relying_party_verifies_the_id_token(world: World) -> None:
     keys = KeySet.import_key_set(
         (await run_in_thread(requests.get, server["jwks_uri"], timeout=WAIT_TIMEOUT_SECONDS)).json()
     )
-    decoded = jwt.decode(token["id_token"], keys, algorithms=server["id_token_signing_alg_values_supported"])
+    decoded_token = jwt.decode(token["id_token"], keys, algorithms=server["id_token_signing_alg_values_supported"])
     claims = CodeIDToken(
-        decoded.claims,
-        decoded.header,
+        decoded_token.claims,
+        decoded_token.header,
         options={
             "iss": {"essential": True, "value": server["issuer"]},
             "aud": {"essential": True, "value": str(client.id)},

@@ -200,27 +200,27 @@ async def test_the_previous_release_serves_beside_this_version(
     source = extract_source(tmp_path / "previous")
     platform = Platform(tmp_path, postgres_database, nats_url)
     try:
-        old = await platform.add(source=source).start()
-        assert f"Package: {source}/" in old.log_text()
-        alice = await register_user(client, old, "alice")
+        old_server = await platform.add(source=source).start()
+        assert f"Package: {source}/" in old_server.log_text()
+        alice = await register_user(client, old_server, "alice")
         _, channel_id, _ = await create_guild(alice)
-        await use_platform(alice, old, "before")
-        session_at_old = await GatewaySession(alice, old.gateway).open()
+        await use_platform(alice, old_server, "before")
+        session_at_old = await GatewaySession(alice, old_server.gateway).open()
 
-        new = await platform.add().start()
-        session_at_new = await GatewaySession(alice, new.gateway).open()
-        await use_platform(alice, old, "old code, new schema")
-        await use_platform(alice, new, "new code, new schema")
-        for server, text in ((old, "through the older process"), (new, "through the newer process")):
+        new_server = await platform.add().start()
+        session_at_new = await GatewaySession(alice, new_server.gateway).open()
+        await use_platform(alice, old_server, "old code, new schema")
+        await use_platform(alice, new_server, "new code, new schema")
+        for server, text in ((old_server, "through the older process"), (new_server, "through the newer process")):
             await alice.at_server(server).create_message(channel_id, text)
             for session in (session_at_old, session_at_new):
                 await session.wait_message(text)
 
         await session_at_old.close()
-        await stop_server(old)
-        await old.start()
-        await use_platform(alice, old, "old code, started on the new schema")
-        assert "Traceback" not in old.log_text() + new.log_text()
+        await stop_server(old_server)
+        await old_server.start()
+        await use_platform(alice, old_server, "old code, started on the new schema")
+        assert "Traceback" not in old_server.log_text() + new_server.log_text()
     finally:
         platform.stop()
 

@@ -18,9 +18,9 @@ from tests.world import World
 
 def with_voice_certificate(config: Config, path: Path) -> Config:
     """Return a configuration whose voice server has its own certificate, as `hubbub dev` sets it up."""
-    issued = certificates.issue(path / "voice", [])
+    certificate = certificates.issue(path / "voice", [])
     voice = VoiceConfig(
-        certificate_file=str(issued.certificate), key_file=str(issued.key), ca_file=str(issued.authority)
+        certificate_file=str(certificate.certificate), key_file=str(certificate.key), ca_file=str(certificate.authority)
     )
     return msgspec.structs.replace(config, voice=voice)
 

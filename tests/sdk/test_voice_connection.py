@@ -127,11 +127,11 @@ class TicketSource:
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncIterator[ScriptedServer]:
     """A running scripted server."""
-    issued = certificates.issue(tmp_path / "voice", [])
+    certificate = certificates.issue(tmp_path / "voice", [])
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(issued.certificate, issued.key)
+    context.load_cert_chain(certificate.certificate, certificate.key)
     server = ScriptedServer()
-    server.authority = str(issued.authority)
+    server.authority = str(certificate.authority)
     app = web.Application()
     app.router.add_get("/", server.handle)
     runner = web.AppRunner(app, shutdown_timeout=0.1)

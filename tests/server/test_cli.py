@@ -281,9 +281,9 @@ def test_a_closed_pipe_ends_a_command_without_a_traceback(data_folder: Path) -> 
 
 
 def test_an_unreachable_bus_is_reported_in_one_line_with_the_next_step(postgres_database: str) -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        url = f"nats://127.0.0.1:{unused.getsockname()[1]}"
+    with socket.socket() as unused_socket:
+        unused_socket.bind(("127.0.0.1", 0))
+        url = f"nats://127.0.0.1:{unused_socket.getsockname()[1]}"
         process = start_process("serve", "--port", "0", "--database-url", postgres_database, "--nats-url", url)
         error = process.communicate(timeout=TIMEOUT_SECONDS)[1].decode()
     assert process.returncode == 1

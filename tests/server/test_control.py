@@ -531,13 +531,15 @@ async def test_the_trace_contains_rejected_requests(rehearsal: Rehearsal) -> Non
     await bob.post(f"/channels/{channel}/messages", json={"content": "x" * 2001})
     await rehearsal.request("GET", f"{rehearsal.api}/users/@me", headers={"Authorization": "unknown"})
 
-    rejected = (await rehearsal.control_request("GET", "/trace")).ok()["refused"]
-    assert [(request["method"], request["route"], request["user_id"], request["status"]) for request in rejected] == [
+    rejected_requests = (await rehearsal.control_request("GET", "/trace")).ok()["refused"]
+    assert [
+        (request["method"], request["route"], request["user_id"], request["status"]) for request in rejected_requests
+    ] == [
         ("POST", "/channels/{channel_id}/messages", str(bob.id), 400),
         ("GET", "/users/@me", None, 401),
     ]
-    assert rejected[0]["body"]["errors"]["content"]["_errors"][0]["code"] == "BASE_TYPE_MAX_LENGTH"
-    trace_path = f"/trace?user_id={bob.id}&after={rejected[0]['number']}"
+    assert rejected_requests[0]["body"]["errors"]["content"]["_errors"][0]["code"] == "BASE_TYPE_MAX_LENGTH"
+    trace_path = f"/trace?user_id={bob.id}&after={rejected_requests[0]['number']}"
     assert (await rehearsal.control_request("GET", trace_path)).ok()["refused"] == []
     await rehearsal.control_request("DELETE", "/trace")
     assert (await rehearsal.control_request("GET", "/trace")).ok()["refused"] == []

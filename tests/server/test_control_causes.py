@@ -173,9 +173,9 @@ async def test_a_rejected_request_is_explained(caller: str, method: str, path: s
     async with start_rehearsal(worlds.read_mapping(WORLD)) as rehearsal:
         (await rehearsal.control_request("POST", "/trace", json={"on": True})).ok()
         (await rehearsal.control_request("POST", "/traffic", json={"on": True})).ok()
-        built = rehearsal.control.built_world
-        guild = built.guilds["Town"]
-        user_ids = {name: user.id for name, user in built.users.items()}
+        built_world = rehearsal.control.built_world
+        guild = built_world.guilds["Town"]
+        user_ids = {name: user.id for name, user in built_world.users.items()}
         ids = {"guild": guild.id, **guild.channels, **guild.roles, **user_ids}
         text = json.dumps(body)
         for name, object_id in ids.items():
@@ -183,8 +183,8 @@ async def test_a_rejected_request_is_explained(caller: str, method: str, path: s
         response = await rehearsal.actor(caller).request(method, path.format(**ids), json=json.loads(text))
 
         assert response.status == 403
-        [rejected] = (await rehearsal.control_request("GET", "/trace")).ok()["refused"]
-        assert rejected["cause"] == cause
+        [rejected_requests] = (await rehearsal.control_request("GET", "/trace")).ok()["refused"]
+        assert rejected_requests["cause"] == cause
         [entry] = [
             entry for entry in (await rehearsal.control_request("GET", "/traffic")).ok() if entry["status"] == 403
         ]
@@ -223,7 +223,7 @@ async def test_a_response_to_an_unknown_interaction_is_explained(rehearsal: Rehe
     (await rehearsal.control_request("POST", "/trace", json={"on": True})).ok()
     bot = rehearsal.actor("demo-bot")
     assert (await bot.post("/interactions/1/unknown/callback", json={"type": 5})).json["code"] == 10062
-    [rejected] = (await rehearsal.control_request("GET", "/trace")).ok()["refused"]
-    assert rejected["cause"] == GENERAL_CAUSES[10062]
+    [rejected_requests] = (await rehearsal.control_request("GET", "/trace")).ok()["refused"]
+    assert rejected_requests["cause"] == GENERAL_CAUSES[10062]
     # The token of the interaction is not part of the trace.
-    assert rejected["parameters"] == {"interaction_id": "1"}
+    assert rejected_requests["parameters"] == {"interaction_id": "1"}

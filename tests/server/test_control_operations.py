@@ -40,29 +40,31 @@ async def test_clients_call_operations_with_models(rehearsal: Rehearsal) -> None
         client = ControlClient(http, await read_ready_document(rehearsal))
         frozen = await client.call(FREEZE_CLOCK)
         advanced = await client.call(ADVANCE_CLOCK, AdvanceClock(ms=5000))
-        created = await client.call(CREATE_FAULT, HttpFault(effect="delay", delay_ms=1, times=2))
-        [listed] = await client.call(LIST_FAULTS)
-        assert created.active_fault is not None
-        await client.call(DELETE_FAULT, fault_id=created.active_fault.id)
-        remaining = await client.call(LIST_FAULTS)
+        created_fault = await client.call(CREATE_FAULT, HttpFault(effect="delay", delay_ms=1, times=2))
+        [listed_faults] = await client.call(LIST_FAULTS)
+        assert created_fault.active_fault is not None
+        await client.call(DELETE_FAULT, fault_id=created_fault.active_fault.id)
+        remaining_faults = await client.call(LIST_FAULTS)
 
     assert (advanced.now_ms - frozen.now_ms, advanced.running) == (5000, False)
-    assert (created.affected_sessions, created.active_fault) == (0, listed)
-    assert (listed.occurrences, listed.remaining_occurrences) == (0, 2)
-    assert isinstance(listed.fault, HttpFault)
-    assert remaining == []
+    assert (created_fault.affected_sessions, created_fault.active_fault) == (0, listed_faults)
+    assert (listed_faults.occurrences, listed_faults.remaining_occurrences) == (0, 2)
+    assert isinstance(listed_faults.fault, HttpFault)
+    assert remaining_faults == []
 
 
 async def test_a_rejected_operation_has_the_declared_error(rehearsal: Rehearsal) -> None:
     async with aiohttp.ClientSession() as http:
         client = ControlClient(http, await read_ready_document(rehearsal))
-        with pytest.raises(RequestRejected, match="control: POST /snapshots/none/restore was rejected") as missing:
+        with pytest.raises(
+            RequestRejected, match="control: POST /snapshots/none/restore was rejected"
+        ) as missing_error:
             await client.call(RESTORE_SNAPSHOT, snapshot_id="none")
-        with pytest.raises(RequestRejected, match="ms: ") as invalid:
+        with pytest.raises(RequestRejected, match="ms: ") as invalid_error:
             await client.call(ADVANCE_CLOCK, AdvanceClock(ms=-1))
 
-    assert missing.value.kind is errors.NOT_FOUND
-    assert invalid.value.kind is errors.INVALID_FORM_BODY
+    assert missing_error.value.kind is errors.NOT_FOUND
+    assert invalid_error.value.kind is errors.INVALID_FORM_BODY
 
 
 async def test_the_ready_document_has_ids_as_strings(rehearsal: Rehearsal) -> None:

@@ -64,16 +64,16 @@ async def test_people_send_edit_and_delete_messages(rehearsal: Rehearsal) -> Non
     sent_message = (await rehearsal.act("alice", "say", channel="general", content="helo")).ok()
     reply = (await rehearsal.act("bob", "reply", message=sent_message["id"], content="hi")).ok()
     assert reply["message_reference"]["message_id"] == sent_message["id"]
-    edited = (await rehearsal.act("alice", "edit", message=sent_message["id"], content="hello")).ok()
-    assert edited["content"] == "hello"
+    edited_message = (await rehearsal.act("alice", "edit", message=sent_message["id"], content="hello")).ok()
+    assert edited_message["content"] == "hello"
     assert (await rehearsal.act("bob", "react", message=sent_message["id"], emoji="👍")).status == 204
     [latest_message, first_message] = (
         await rehearsal.control_request("GET", "/people/carol/messages?channel=general")
     ).ok()
     assert (latest_message["content"], first_message["reactions"][0]["emoji"]["name"]) == ("hi", "👍")
     assert (await rehearsal.act("bob", "delete", message=reply["id"])).status == 204
-    [remaining] = (await rehearsal.control_request("GET", "/people/carol/messages?channel=general")).ok()
-    assert remaining["id"] == sent_message["id"]
+    [remaining_message] = (await rehearsal.control_request("GET", "/people/carol/messages?channel=general")).ok()
+    assert remaining_message["id"] == sent_message["id"]
 
 
 async def test_people_send_files_embeds_and_direct_messages(rehearsal: Rehearsal) -> None:

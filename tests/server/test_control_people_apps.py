@@ -163,9 +163,9 @@ async def test_a_role_above_the_bot_is_named_as_the_cause(rehearsal: Rehearsal, 
     role = {"permissions": str(discord.Permissions(manage_roles=True).value), "name": "helpers"}
     guild_id = rehearsal.control.built_world.guilds["Town Square"].id
     alice = rehearsal.actor("alice")
-    created = (await alice.post(f"/guilds/{guild_id}/roles", json=role)).ok()
+    created_role = (await alice.post(f"/guilds/{guild_id}/roles", json=role)).ok()
     bot_id = rehearsal.actor("demo-bot").id
-    assert (await alice.put(f"/guilds/{guild_id}/members/{bot_id}/roles/{created['id']}")).status == 204
+    assert (await alice.put(f"/guilds/{guild_id}/members/{bot_id}/roles/{created_role['id']}")).status == 204
 
     options = {"member": "bob", "role": "mods"}
     interaction_result = (
@@ -173,8 +173,8 @@ async def test_a_role_above_the_bot_is_named_as_the_cause(rehearsal: Rehearsal, 
     ).ok()
 
     assert interaction_result["message"]["content"] == "Missing Permissions"
-    [rejected] = (await rehearsal.control_request("GET", "/trace")).ok()["refused"]
-    assert "is not above the role mods, which demo-bot tried to give to bob." in rejected["cause"]
+    [rejected_requests] = (await rehearsal.control_request("GET", "/trace")).ok()["refused"]
+    assert "is not above the role mods, which demo-bot tried to give to bob." in rejected_requests["cause"]
 
 
 async def test_components_and_modals_are_used(rehearsal: Rehearsal, bot: CommandBot) -> None:

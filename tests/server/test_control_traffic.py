@@ -144,26 +144,24 @@ async def test_copies_for_javascript_have_the_caller_and_the_status(rehearsal: R
     await rehearsal.actor("bob").connect()
     await record_traffic(rehearsal)
     (await rehearsal.actor("alice").post(path, json={"content": "hello"})).ok()
-    copy_of_person = (await fetch_details(rehearsal, summary))["copies"]["javascript"]
-    copy_of_event = (await fetch_details(rehearsal, "MESSAGE_CREATE"))["copies"]["javascript"]
+    person_copy = (await fetch_details(rehearsal, summary))["copies"]["javascript"]
+    event_copy = (await fetch_details(rehearsal, "MESSAGE_CREATE"))["copies"]["javascript"]
     (await rehearsal.actor("alice").post(path, json={"content": ""})).rejected(400, 50006)
-    copy_of_rejection = (await fetch_details(rehearsal, summary))["copies"]["javascript"]
+    rejection_copy = (await fetch_details(rehearsal, summary))["copies"]["javascript"]
     (await rehearsal.actor("demo-bot").post(path, json={"content": ""})).rejected(400, 50006)
-    copy_of_bot = (await fetch_details(rehearsal, summary))["copies"]["javascript"]
+    bot_copy = (await fetch_details(rehearsal, summary))["copies"]["javascript"]
 
-    assert 'platform.person("alice")' in copy_of_person
-    assert f'await person.request("POST", "{path}", {{"content": "hello"}});' in copy_of_person
-    assert "assert" not in copy_of_person
-    assert 'platform.person("bob")' in copy_of_event
-    assert (
-        f'assert.rejects(person.request("POST", "{path}", {{"content": ""}}), {{ status: 400 }});' in copy_of_rejection
-    )
-    assert f'test("{summary} is rejected"' in copy_of_rejection
-    assert 'const token = platform.botToken("demo-bot");' in copy_of_bot
-    assert f'await fetch(platform.api + "{path}", {{' in copy_of_bot
-    assert 'body: JSON.stringify({"content": ""}),' in copy_of_bot
-    assert "assert.equal(response.status, 400);" in copy_of_bot
-    assert "platform.person" not in copy_of_bot
+    assert 'platform.person("alice")' in person_copy
+    assert f'await person.request("POST", "{path}", {{"content": "hello"}});' in person_copy
+    assert "assert" not in person_copy
+    assert 'platform.person("bob")' in event_copy
+    assert f'assert.rejects(person.request("POST", "{path}", {{"content": ""}}), {{ status: 400 }});' in rejection_copy
+    assert f'test("{summary} is rejected"' in rejection_copy
+    assert 'const token = platform.botToken("demo-bot");' in bot_copy
+    assert f'await fetch(platform.api + "{path}", {{' in bot_copy
+    assert 'body: JSON.stringify({"content": ""}),' in bot_copy
+    assert "assert.equal(response.status, 400);" in bot_copy
+    assert "platform.person" not in bot_copy
 
 
 async def test_requests_and_events_have_the_kind_of_their_subject(rehearsal: Rehearsal) -> None:
@@ -299,18 +297,18 @@ async def test_secrets_are_masked_unless_they_are_requested(rehearsal: Rehearsal
     path = f"/webhooks/{webhook['id']}/{webhook['token']}"
     (await alice.post(path, json={"content": f"my token is {alice.token}"})).ok()
 
-    created = await fetch_details(rehearsal, "POST /channels/{channel_id}/webhooks")
-    executed = await fetch_details(rehearsal, "POST /webhooks/{webhook_id}/{webhook_token}")
-    revealed = await fetch_details(rehearsal, "POST /webhooks/{webhook_id}/{webhook_token}", "?reveal=true")
+    created_details = await fetch_details(rehearsal, "POST /channels/{channel_id}/webhooks")
+    executed_details = await fetch_details(rehearsal, "POST /webhooks/{webhook_id}/{webhook_token}")
+    revealed_details = await fetch_details(rehearsal, "POST /webhooks/{webhook_id}/{webhook_token}", "?reveal=true")
 
-    shown_details = json.dumps([created, executed])
+    shown_details = json.dumps([created_details, executed_details])
     assert webhook["token"] not in shown_details
     assert alice.token not in shown_details
     url = f"{rehearsal.api}{general_channel_path(rehearsal, '/webhooks')}"
-    assert created["copies"]["curl"].startswith('curl -X POST -H "Authorization: $TOKEN" -H ')
-    assert created["copies"]["curl"].endswith(f"""--data-raw '{{"name":"hook"}}' {url}""")
-    assert webhook["token"] in revealed["path"]
-    assert alice.token in revealed["request"]["body"]
+    assert created_details["copies"]["curl"].startswith('curl -X POST -H "Authorization: $TOKEN" -H ')
+    assert created_details["copies"]["curl"].endswith(f"""--data-raw '{{"name":"hook"}}' {url}""")
+    assert webhook["token"] in revealed_details["path"]
+    assert alice.token in revealed_details["request"]["body"]
 
 
 # Stream
@@ -375,8 +373,8 @@ async def test_a_request_is_sent_again_as_the_same_caller(rehearsal: Rehearsal) 
     assert replay_result == {"status": 200}
     messages = (await alice.get(general_channel_path(rehearsal))).ok()
     assert [message["content"] for message in messages[:2]] == ["again", "again"]
-    repeated = await find_entry(rehearsal, "POST /channels/{channel_id}/messages")
-    assert repeated["note"] == f"Repeats entry {entry['id']}"
+    repeated_entry = await find_entry(rehearsal, "POST /channels/{channel_id}/messages")
+    assert repeated_entry["note"] == f"Repeats entry {entry['id']}"
 
 
 async def test_an_event_is_published_again_to_its_audience(rehearsal: Rehearsal) -> None:
@@ -424,7 +422,7 @@ async def test_snapshots_and_forks_form_a_tree(rehearsal: Rehearsal) -> None:
     first_snapshot = (await rehearsal.control_request("POST", "/snapshots")).ok()
     second_snapshot = (await rehearsal.control_request("POST", "/snapshots")).ok()
     (await rehearsal.control_request("POST", f"/snapshots/{first_snapshot['id']}/restore")).ok()
-    third = (await rehearsal.control_request("POST", "/snapshots")).ok()
+    third_snapshot = (await rehearsal.control_request("POST", "/snapshots")).ok()
     fork = (await rehearsal.control_request("POST", "/forks", json={"snapshot_id": second_snapshot["id"]})).ok()
 
     snapshots = (await rehearsal.control_request("GET", "/snapshots")).ok()
@@ -433,7 +431,7 @@ async def test_snapshots_and_forks_form_a_tree(rehearsal: Rehearsal) -> None:
         (first_snapshot["id"], False),
         (first_snapshot["id"], True),
     ]
-    assert third["parent_id"] == first_snapshot["id"]
+    assert third_snapshot["parent_id"] == first_snapshot["id"]
     [listed_fork] = (await rehearsal.control_request("GET", "/forks")).ok()
     assert (listed_fork["fork_id"], listed_fork["snapshot_id"]) == (fork["fork_id"], second_snapshot["id"])
     link = (await rehearsal.control_request("POST", f"/forks/{fork['fork_id']}/console-links")).ok()["url"]
@@ -477,10 +475,10 @@ async def test_the_console_asks_for_the_control_token(rehearsal: Rehearsal) -> N
     accepted_response = await rehearsal.request(
         "POST", url, data={"token": rehearsal.control.token}, allow_redirects=False
     )
-    foreign = await rehearsal.request(
+    cross_site_response = await rehearsal.request(
         "POST", url, data={"token": rehearsal.control.token}, headers={"Sec-Fetch-Site": "cross-site"}
     )
-    assert (rejected_response.status, accepted_response.status, foreign.status) == (403, 303, 403)
+    assert (rejected_response.status, accepted_response.status, cross_site_response.status) == (403, 303, 403)
 
 
 @pytest.mark.parametrize(

@@ -101,9 +101,9 @@ async def test_applications_contain_flags_new_since_the_change(world: World) -> 
     for offset_ms in (-1, 0):
         world.clock.set(changes.APPLICATION_FLAGS_NEW.at_ms + offset_ms)
         expected = {} if offset_ms else {"flags_new": str(1 << 34)}
-        fetched = (await bot.get("/applications/@me")).ok()
+        fetched_application = (await bot.get("/applications/@me")).ok()
         ready = (await bot.connect(intents=0)).ready["application"]
-        for application in (fetched, ready):
+        for application in (fetched_application, ready):
             assert application["flags"] == 0
             assert {key: value for key, value in application.items() if key == "flags_new"} == expected
 

@@ -130,9 +130,9 @@ async def test_a_refused_connection_is_not_reported_as_a_limit_of_the_body_size(
 
 
 async def test_a_closed_voice_port_is_a_problem() -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as closed:
-        closed.bind(("127.0.0.1", 0))
-        port = closed.getsockname()[1]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as closed_socket:
+        closed_socket.bind(("127.0.0.1", 0))
+        port = closed_socket.getsockname()[1]
     finding = await check_packets("127.0.0.1", port, 1)
     assert (finding.level, finding.message) == ("problem", f"no response from UDP 127.0.0.1:{port}")
     assert "--voice-public-address" in finding.fix

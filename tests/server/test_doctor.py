@@ -166,11 +166,11 @@ async def test_the_smtp_server_is_checked(tmp_path: Path) -> None:
         without_starttls = (
             await run_doctor(mail=MailConfig(**{**settings, "security": "starttls"}, password="secret"))
         )["mail"]
-    stopped = (await run_doctor(mail=MailConfig(**settings, password="secret")))["mail"]
+    stopped_finding = (await run_doctor(mail=MailConfig(**settings, password="secret")))["mail"]
 
     assert (valid_login.level, "logged in as chat" in valid_login.message) == ("ok", True)
     assert (wrong_password.level, wrong_password.fix) == ("problem", "check --mail-username and --mail-password")
     assert "hunter2" not in wrong_password.message
     assert (without_starttls.level, "STARTTLS" in without_starttls.message) == ("problem", True)
-    assert (stopped.level, "--mail-host" in stopped.fix) == ("problem", True)
+    assert (stopped_finding.level, "--mail-host" in stopped_finding.fix) == ("problem", True)
     assert receiver.mails == []

@@ -69,9 +69,9 @@ async def test_the_files_of_an_imported_guild_count_as_its_storage(world: World,
     summary = await import_archive(world, tmp_path / "guild.zip", await world.user("mover"))
 
     original_storage = (await operator.get(f"/admin/guilds/{guild.id}/storage")).ok()
-    imported = (await operator.get(f"/admin/guilds/{summary.guild_id}/storage")).ok()
+    imported_storage = (await operator.get(f"/admin/guilds/{summary.guild_id}/storage")).ok()
     assert original_storage["file_count"] > 0
-    assert imported["file_count"] == original_storage["file_count"]
+    assert imported_storage["file_count"] == original_storage["file_count"]
 
 
 async def test_exporting_an_imported_guild_gives_an_equal_archive(world: World, tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ async def test_an_interrupted_import_continues_without_duplicates_and_gaps(
 
 async def test_history_pages_by_message_id_in_the_original_order(world: World, tmp_path: Path) -> None:
     guild = await world.guild()
-    sent = [(await guild.send_message(guild.owner, f"message {number}"))["content"] for number in range(25)]
+    sent_contents = [(await guild.send_message(guild.owner, f"message {number}"))["content"] for number in range(25)]
     await export_archive(world, guild.id, tmp_path / "guild.zip")
     owner = await world.user("mover")
     summary = await import_archive(world, tmp_path / "guild.zip", owner)
@@ -150,7 +150,7 @@ async def test_history_pages_by_message_id_in_the_original_order(world: World, t
         paged_ids += [message["content"] for message in reversed(page)]
         last_message_id = page[0]["id"]
 
-    assert paged_ids == sent
+    assert paged_ids == sent_contents
 
 
 async def test_an_imported_guild_is_read_and_searchable(world: World, tmp_path: Path) -> None:

@@ -206,8 +206,8 @@ async def test_stickers_with_downloaded_files_are_imported(world: World, tmp_pat
     }
     assert {name: sticker["format_type"] for name, sticker in guild_stickers.items()} == {"Wave": 1, "Dance": 3}
     channels = {channel["name"]: channel for channel in (await owner.get(f"/guilds/{summary.guild_id}/channels")).ok()}
-    [sent] = (await owner.get(f"/channels/{channels['stickers']['id']}/messages")).ok()
-    assert [item["id"] for item in sent["sticker_items"]] == [
+    [sent_messages] = (await owner.get(f"/channels/{channels['stickers']['id']}/messages")).ok()
+    assert [item["id"] for item in sent_messages["sticker_items"]] == [
         guild_stickers["Wave"]["id"],
         guild_stickers["Dance"]["id"],
     ]

@@ -108,12 +108,12 @@ def test_an_import_and_its_export_lose_nothing_of_a_guild(guild: GuildBuilder) -
         )
         asyncio.run(import_and_export(archive, Path(folder) / "exported.zip"))
 
-        expected, exported = describe_archive(archive), describe_archive(Path(folder) / "exported.zip")
+        expected, exported_archive = describe_archive(archive), describe_archive(Path(folder) / "exported.zip")
 
     differences = [
         (table, index, *pair)
-        for table in expected | exported
-        for index, pair in enumerate(zip_longest(expected.get(table, []), exported.get(table, [])))
+        for table in expected | exported_archive
+        for index, pair in enumerate(zip_longest(expected.get(table, []), exported_archive.get(table, [])))
         if pair[0] != pair[1]
     ]
     assert not differences

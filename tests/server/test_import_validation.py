@@ -143,9 +143,9 @@ async def test_a_file_cannot_replace_another_one(world: World, tmp_path: Path) -
 async def test_records_cannot_refer_to_objects_of_the_server(world: World, tmp_path: Path) -> None:
     guild = await world.guild()
     owner = await world.user("mover")
-    foreign = MESSAGE_RECORD | {"channel_id": str(guild.general)}
+    foreign_record = MESSAGE_RECORD | {"channel_id": str(guild.general)}
     member_role = {"user_id": str(guild.owner.id), "role_id": str(guild.id)}
-    path = write_archive(tmp_path / "a.zip", messages=[foreign, MESSAGE_RECORD], member_roles=[member_role])
+    path = write_archive(tmp_path / "a.zip", messages=[foreign_record, MESSAGE_RECORD], member_roles=[member_role])
 
     summary = await Importer(world.app, ArchiveSource(path), owner.id).run()
 

@@ -273,9 +273,13 @@ async def recording(rehearsal: Rehearsal, tmp_path: Path) -> Path:
     alice = rehearsal.actor("alice")
     general_channel_id = rehearsal.control.built_world.guilds["Town Square"].channels["general"]
     async with record_rehearsal(rehearsal, path), run_bot_program(rehearsal, write_program(tmp_path), tmp_path):
-        sent = (await alice.post(f"/channels/{general_channel_id}/messages", json={"content": "hello"})).ok()
+        sent_message = (await alice.post(f"/channels/{general_channel_id}/messages", json={"content": "hello"})).ok()
         await wait_for_message(rehearsal, "echo: hello")
-        (await alice.patch(f"/channels/{general_channel_id}/messages/{sent['id']}", json={"content": "edited"})).ok()
+        (
+            await alice.patch(
+                f"/channels/{general_channel_id}/messages/{sent_message['id']}", json={"content": "edited"}
+            )
+        ).ok()
         (await rehearsal.control_request("POST", "/clock/advance", json={"ms": 60_000})).ok()
         (await rehearsal.act("bob", "say", channel="general", content="second")).ok()
         await wait_for_message(rehearsal, "echo: second")

@@ -73,10 +73,10 @@ async def test_a_world_file_has_the_roles_and_channels_of_a_template(rehearsal: 
 
     assert await run_world("from-template", code, "--api", rehearsal.api, "--output", str(output)) == 0
 
-    async with start_rehearsal(worlds.read_file(output)) as built:
-        guild = built.control.built_world.guilds["My “Yard”"]
+    async with start_rehearsal(worlds.read_file(output)) as loaded_rehearsal:
+        guild = loaded_rehearsal.control.built_world.guilds["My “Yard”"]
         assert {"Inside", "plans"} <= set(guild.channels)
-        bob, bot = built.actor("bob"), built.actor("my-app")
+        bob, bot = loaded_rehearsal.actor("bob"), loaded_rehearsal.actor("my-app")
         (await bob.get(f"/channels/{guild.channels['plans']}")).rejected(403, 50001)
         channel = (await bot.get(f"/channels/{guild.channels['plans']}")).ok()
         assert (channel["topic"], channel["parent_id"]) == ("A topic", str(int(guild.channels["Inside"])))
@@ -91,15 +91,15 @@ async def test_a_world_file_has_the_settings_of_a_template(rehearsal: Rehearsal,
     output = tmp_path / "world.toml"
     assert await run_world("from-template", code, "--api", rehearsal.api, "--output", str(output)) == 0
 
-    async with start_rehearsal(worlds.read_file(output)) as built:
-        built_guild = built.control.built_world.guilds["My “Yard”"]
-        alice = built.actor("alice")
+    async with start_rehearsal(worlds.read_file(output)) as loaded_rehearsal:
+        built_guild = loaded_rehearsal.control.built_world.guilds["My “Yard”"]
+        alice = loaded_rehearsal.actor("alice")
         guild = (await alice.get(f"/guilds/{built_guild.id}")).ok()
         assert {name: guild[name] for name in GUILD_SETTINGS} == GUILD_SETTINGS
         assert guild["afk_channel_id"] == str(int(built_guild.channels["Idle"]))
         # Members have a verified address and joined long ago, so they meet the verification level.
         path = f"/channels/{built_guild.channels['general']}/messages"
-        (await built.actor("bob").post(path, json={"content": "hi"})).ok()
+        (await loaded_rehearsal.actor("bob").post(path, json={"content": "hi"})).ok()
         # A template of the new guild has the same content, because managed roles are not part of it.
         copy_code = (await alice.post(f"/guilds/{built_guild.id}/templates", json={"name": "Copy"})).ok()["code"]
         copy = (await alice.get(f"/guilds/templates/{copy_code}")).ok()["serialized_source_guild"]
@@ -150,8 +150,8 @@ async def test_the_commands_of_another_application_are_registered(
     assert "BOT_TOKEN" in capsys.readouterr().err
     monkeypatch.setenv("BOT_TOKEN", bot.token)
     assert await run_world("copy-commands", str(int(source_id)), "--api", rehearsal.api, *options) == 0
-    [copied] = (await game.get(f"/applications/{target_id}/commands")).ok()
-    assert (copied["name"], copied["options"][0]["name"]) == ("roll", "sides")
+    [copied_commands] = (await game.get(f"/applications/{target_id}/commands")).ok()
+    assert (copied_commands["name"], copied_commands["options"][0]["name"]) == ("roll", "sides")
 
     file = tmp_path / "commands.json"
     file.write_text(json.dumps([{"name": "stop", "description": "Stop", "id": "1", "version": "2"}]))
@@ -209,9 +209,12 @@ async def test_commands_are_added_to_a_world_file(
     assert await run_world("copy-commands", str(file), *options, "--guild", "Nowhere") == 1
     assert "guilds.Nowhere: the file has no such guild" in capsys.readouterr().err
 
-    async with start_rehearsal(worlds.read_file(world_file)) as built:
-        bot, application_id = built.actor("my-app"), built.control.built_world.applications["my-app"].id
-        guild_id = built.control.built_world.guilds["My “Yard”"].id
+    async with start_rehearsal(worlds.read_file(world_file)) as loaded_rehearsal:
+        bot, application_id = (
+            loaded_rehearsal.actor("my-app"),
+            loaded_rehearsal.control.built_world.applications["my-app"].id,
+        )
+        guild_id = loaded_rehearsal.control.built_world.guilds["My “Yard”"].id
         for path in (f"/applications/{application_id}", f"/applications/{application_id}/guilds/{guild_id}"):
             [command] = (await bot.get(f"{path}/commands")).ok()
             assert command["options"][0]["choices"] == [{"name": "six", "value": 6}]

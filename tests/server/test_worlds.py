@@ -89,11 +89,11 @@ async def test_a_world_file_defines_skus(app: App) -> None:
     )
     world_without_addition = await build_world(SMALL_WORLD, 1)
 
-    built = await worlds.load(app, worlds.read_text(text), 1)
+    built_world = await worlds.load(app, worlds.read_text(text), 1)
 
-    assert built == world_without_addition
+    assert built_world == world_without_addition
     query = "SELECT name, type, flags, price FROM skus WHERE application_id = ? AND type <> 6 ORDER BY price"
-    application_id = built.applications["helper"].id
+    application_id = built_world.applications["helper"].id
     assert await app.database.read(lambda tx: tx.all(query, application_id)) == [
         ("Hat", 2, 0, 0),
         ("Gold", 5, 256, 999),
@@ -107,11 +107,11 @@ async def test_a_world_file_defines_activities(app: App) -> None:
     )
     world_without_addition = await build_world(SMALL_WORLD, 1)
 
-    built = await worlds.load(app, worlds.read_text(text), 1)
+    built_world = await worlds.load(app, worlds.read_text(text), 1)
 
-    assert built == world_without_addition
+    assert built_world == world_without_addition
     query = "SELECT prefix, target FROM activity_url_mappings WHERE application_id = ? ORDER BY position"
-    application_id = built.applications["helper"].id
+    application_id = built_world.applications["helper"].id
     stored_mappings = await app.database.read(lambda tx: tx.all(query, application_id))
     assert stored_mappings == [("/api", "b.example.org/x"), ("/", "a.example.org")]
     flags = await app.database.read(lambda tx: tx.value("SELECT flags FROM applications WHERE id = ?", application_id))
@@ -121,9 +121,9 @@ async def test_a_world_file_defines_activities(app: App) -> None:
 async def test_a_world_file_defines_friendships(app: App) -> None:
     text = SMALL_WORLD + '[users.zoe]\n[users.yan]\n[[friendships]]\nbetween = ["zoe", "yan"]\n'
 
-    built = await worlds.load(app, worlds.read_text(text), 1)
+    built_world = await worlds.load(app, worlds.read_text(text), 1)
 
-    zoe_id, yan_id = built.users["zoe"].id, built.users["yan"].id
+    zoe_id, yan_id = built_world.users["zoe"].id, built_world.users["yan"].id
     assert await app.database.read(lambda tx: relationships.list_friend_ids(tx, zoe_id)) == [yan_id]
     assert await app.database.read(lambda tx: relationships.list_friend_ids(tx, yan_id)) == [zoe_id]
 
@@ -133,9 +133,9 @@ async def test_a_world_file_defines_premium_of_users_and_guilds(app: App) -> Non
     text = text.replace("[guilds.Home]\n", '[guilds.Home]\npremium_tier = 2\nfeatures = ["VANITY_URL"]\n')
     world_without_addition = await build_world(SMALL_WORLD, 1)
 
-    built = await worlds.load(app, worlds.read_text(text), 1)
+    built_world = await worlds.load(app, worlds.read_text(text), 1)
 
-    assert built == world_without_addition
+    assert built_world == world_without_addition
     query = "SELECT username, premium_type FROM users WHERE bot = 0 ORDER BY username"
     assert await app.database.read(lambda tx: tx.all(query)) == [("ann", 0), ("ben", 3)]
     stored_guilds = await app.database.read(lambda tx: tx.all("SELECT premium_tier, features FROM guilds"))
@@ -151,9 +151,9 @@ async def test_a_community_guild_has_the_channels_that_it_requires(world: World)
     text = SMALL_WORLD.replace("[guilds.Home]\n", '[guilds.Home]\nfeatures = ["COMMUNITY"]\n')
 
     async def build(text: str, seed: int) -> tuple[dict[str, Any], dict[str, str]]:
-        built = await worlds.load(world.app, worlds.read_text(text), seed)
-        guild = built.guilds["Home"]
-        headers = {"Authorization": next(iter(built.users.values())).token}
+        built_world = await worlds.load(world.app, worlds.read_text(text), seed)
+        guild = built_world.guilds["Home"]
+        headers = {"Authorization": next(iter(built_world.users.values())).token}
         path = f"/guilds/{guild.id}"
         # The update is rejected if a channel that a community requires is missing.
         response = (await world.request("PATCH", path, json={"name": "Renamed"}, headers=headers)).ok()
@@ -197,11 +197,11 @@ async def test_a_world_file_defines_settings_of_guilds_and_forums(world: World) 
         'system_channel_flags = ["SUPPRESS_JOIN_NOTIFICATIONS", "SUPPRESS_PREMIUM_SUBSCRIPTIONS"]\n'
     )
     text = SMALL_WORLD.replace("[guilds.Home]\n", f"[guilds.Home]\n{settings}") + GUILD_SETTINGS
-    built = await worlds.load(world.app, worlds.read_text(text), 1)
-    ann = Actor(world, built.users["ann"].id, built.users["ann"].token, "ann")
+    built_world = await worlds.load(world.app, worlds.read_text(text), 1)
+    ann = Actor(world, built_world.users["ann"].id, built_world.users["ann"].token, "ann")
 
-    guild = (await ann.get(f"/guilds/{built.guilds['Home'].id}")).ok()
-    forum = (await ann.get(f"/channels/{built.guilds['Home'].channels['ideas']}")).ok()
+    guild = (await ann.get(f"/guilds/{built_world.guilds['Home'].id}")).ok()
+    forum = (await ann.get(f"/channels/{built_world.guilds['Home'].channels['ideas']}")).ok()
 
     assert (
         guild
@@ -210,7 +210,7 @@ async def test_a_world_file_defines_settings_of_guilds_and_forums(world: World) 
             "default_message_notifications": 1,
             "explicit_content_filter": 2,
             "preferred_locale": "de",
-            "afk_channel_id": str(int(built.guilds["Home"].channels["Idle"])),
+            "afk_channel_id": str(int(built_world.guilds["Home"].channels["Idle"])),
             "afk_timeout": 900,
             "system_channel_flags": 3,
         }
@@ -279,23 +279,23 @@ idle_timeout_seconds = 60
 
 
 async def test_a_world_file_defines_lobbies(app: App) -> None:
-    built = await worlds.load(app, worlds.read_text(SMALL_WORLD + LOBBY_TABLES), 1)
-    bot = built.applications["helper"].bot
+    built_world = await worlds.load(app, worlds.read_text(SMALL_WORLD + LOBBY_TABLES), 1)
+    bot = built_world.applications["helper"].bot
     assert bot is not None
-    ann_id, ben_id = built.users["ann"].id, built.users["ben"].id
+    ann_id, ben_id = built_world.users["ann"].id, built_world.users["ben"].id
     async with aiohttp.ClientSession(headers={"Authorization": f"Bot {bot.token}"}) as http:
 
         async def get(path: str) -> Any:
             async with http.get(f"{app.config.public_url}/api/v10{path}") as response:
                 return response.status, await response.json()
 
-        _, lobby = await get(f"/lobbies/{built.lobbies['Table'].id}")
+        _, lobby = await get(f"/lobbies/{built_world.lobbies['Table'].id}")
         members = {member["id"]: (member["metadata"], member["flags"]) for member in lobby["members"]}
         assert lobby["metadata"] == {"mode": "chess"}
         assert members == {str(ann_id): ({"side": "white"}, 1), str(ben_id): (None, 0)}
-        assert lobby["linked_channel"]["id"] == str(built.guilds["Home"].channels["hall"])
+        assert lobby["linked_channel"]["id"] == str(built_world.guilds["Home"].channels["hall"])
         assert lobby["linked_channel"]["linked_lobby"]["linked_by"] == str(ann_id)
-        lobby_path = f"/lobbies/{built.lobbies['Corner'].id}"
+        lobby_path = f"/lobbies/{built_world.lobbies['Corner'].id}"
         assert (await get(lobby_path))[0] == 200
         # Idle timeouts start at the current time, although the world is older: the empty lobby expires in one minute.
         assert isinstance(app.clock, ControlledClock)
@@ -311,10 +311,10 @@ async def test_a_world_file_defines_lobbies(app: App) -> None:
 async def test_lobbies_change_no_other_id() -> None:
     world_without_addition = await build_world(SMALL_WORLD, 1)
 
-    built = await build_world(SMALL_WORLD + LOBBY_TABLES, 1)
+    built_world = await build_world(SMALL_WORLD + LOBBY_TABLES, 1)
 
-    assert built.lobbies
-    assert msgspec.structs.replace(built, lobbies={}) == world_without_addition
+    assert built_world.lobbies
+    assert msgspec.structs.replace(built_world, lobbies={}) == world_without_addition
 
 
 @pytest.mark.parametrize(
@@ -371,23 +371,25 @@ async def test_a_channel_added_to_the_file_changes_no_other_id() -> None:
 
 
 async def test_the_demo_world_has_the_documented_contents() -> None:
-    built = await build_world(None, 0)
+    built_world = await build_world(None, 0)
 
-    assert list(built.users) == ["alice", "bob", "carol"]
-    assert list(built.applications) == ["demo-bot", "demo-game", "demo-web"]
-    assert built.applications["demo-web"].bot is None
-    assert built.applications["demo-bot"].bot is not None
-    assert built.applications["demo-game"].bot is not None
-    guild = built.guilds["Town Square"]
+    assert list(built_world.users) == ["alice", "bob", "carol"]
+    assert list(built_world.applications) == ["demo-bot", "demo-game", "demo-web"]
+    assert built_world.applications["demo-web"].bot is None
+    assert built_world.applications["demo-bot"].bot is not None
+    assert built_world.applications["demo-game"].bot is not None
+    guild = built_world.guilds["Town Square"]
     assert list(guild.channels) == ["general", "staff", "Lounge", "ideas"]
     assert list(guild.roles) == ["mods", "players"]
 
 
 async def test_users_and_bots_of_the_demo_world_have_access_by_role(world: World) -> None:
-    built = await worlds.load(world.app, worlds.demo_world(), 0)
-    guild = built.guilds["Town Square"]
-    alice, bob = (Actor(world, built.users[name].id, built.users[name].token, name) for name in ("alice", "bob"))
-    bot_entry = built.applications["demo-bot"].bot
+    built_world = await worlds.load(world.app, worlds.demo_world(), 0)
+    guild = built_world.guilds["Town Square"]
+    alice, bob = (
+        Actor(world, built_world.users[name].id, built_world.users[name].token, name) for name in ("alice", "bob")
+    )
+    bot_entry = built_world.applications["demo-bot"].bot
     assert bot_entry is not None
     bot = Actor(world, bot_entry.id, bot_entry.token, "demo-bot", is_bot=True)
 
@@ -404,24 +406,24 @@ async def test_users_and_bots_of_the_demo_world_have_access_by_role(world: World
         "mods",
         "players",
     }
-    game = built.applications["demo-game"]
+    game = built_world.applications["demo-game"]
     assert len(game.public_key) == 64
 
 
 async def test_users_can_log_in_with_their_passwords(world: World) -> None:
-    built = await worlds.load(world.app, worlds.read_text(SMALL_WORLD), 0)
+    built_world = await worlds.load(world.app, worlds.read_text(SMALL_WORLD), 0)
 
     response = await world.request("POST", "/auth/login", json={"login": "ann", "password": "correct horse"})
-    assert response.ok()["user_id"] == str(built.users["ann"].id)
-    password = built.users["ben"].password
+    assert response.ok()["user_id"] == str(built_world.users["ann"].id)
+    password = built_world.users["ben"].password
     assert (await world.request("POST", "/auth/login", json={"login": "ben", "password": password})).status == 200
     assert (await world.request("POST", "/auth/login", json={"login": "ben", "password": "x"})).status == 400
 
 
 async def test_roles_overwrites_and_parents_match_the_file(world: World) -> None:
-    built = await worlds.load(world.app, worlds.read_text(SMALL_WORLD), 0)
-    guild = built.guilds["Home"]
-    ann = Actor(world, built.users["ann"].id, built.users["ann"].token, "ann")
+    built_world = await worlds.load(world.app, worlds.read_text(SMALL_WORLD), 0)
+    guild = built_world.guilds["Home"]
+    ann = Actor(world, built_world.users["ann"].id, built_world.users["ann"].token, "ann")
 
     roles = {role["name"]: role for role in (await ann.get(f"/guilds/{guild.id}/roles")).ok()}
     assert [name for name, _ in sorted(roles.items(), key=lambda item: -item[1]["position"])] == [
@@ -438,7 +440,7 @@ async def test_roles_overwrites_and_parents_match_the_file(world: World) -> None
     assert channels["hall"]["permission_overwrites"] == channels["Rooms"]["permission_overwrites"] != []
     assert {(overwrite["id"], overwrite["type"]) for overwrite in channels["attic"]["permission_overwrites"]} == {
         (str(guild.id), 0),
-        (str(built.applications["helper"].id), 1),
+        (str(built_world.applications["helper"].id), 1),
         (str(guild.roles["elders"]), 0),
     }
     members = {
@@ -644,11 +646,11 @@ WORLD_WITH_MESSAGES = SMALL_WORLD.replace('deny = ["SEND_MESSAGES"]', 'deny = ["
 
 
 async def test_a_world_has_messages(world: World) -> None:
-    built = await worlds.load(world.app, worlds.read_text(WORLD_WITH_MESSAGES), 1)
-    user = built.users["ann"]
+    built_world = await worlds.load(world.app, worlds.read_text(WORLD_WITH_MESSAGES), 1)
+    user = built_world.users["ann"]
     ann = Actor(world, user.id, user.token, "ann")
 
-    messages = (await ann.get(f"/channels/{built.guilds['Home'].channels['hall']}/messages")).ok()
+    messages = (await ann.get(f"/channels/{built_world.guilds['Home'].channels['hall']}/messages")).ok()
 
     assert [(message["author"]["username"], message["content"]) for message in reversed(messages)] == [
         ("ann", "hello <@1>"),

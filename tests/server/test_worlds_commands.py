@@ -37,8 +37,8 @@ default_member_permissions = "0"
 
 
 async def test_a_world_has_commands(world: World) -> None:
-    built = await worlds.load(world.app, worlds.read_text(WORLD), 1)
-    application, guild = built.applications["helper"], built.guilds["Home"]
+    built_world = await worlds.load(world.app, worlds.read_text(WORLD), 1)
+    application, guild = built_world.applications["helper"], built_world.guilds["Home"]
     assert application.bot is not None
     bot = Actor(world, application.bot.id, application.bot.token, "helper", is_bot=True)
 

@@ -155,9 +155,9 @@ async def certified_call_platform(open_page: OpenPage, tmp_path: Path) -> "Async
     """A platform whose voice server has a certificate that games and bots verify, and a browser that can join calls."""
     if not HAS_CALL_FILES:
         pytest.skip(MISSING_REASON)
-    issued = certificates.issue(tmp_path / "voice", [])
+    certificate = certificates.issue(tmp_path / "voice", [])
     voice = VoiceConfig(
-        certificate_file=str(issued.certificate), key_file=str(issued.key), ca_file=str(issued.authority)
+        certificate_file=str(certificate.certificate), key_file=str(certificate.key), ca_file=str(certificate.authority)
     )
     async with run_platform(open_page, small_config(voice=voice)) as platform:
         yield platform

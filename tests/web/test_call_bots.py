@@ -68,11 +68,11 @@ async def test_a_page_and_bots_of_two_libraries_hear_each_other(certified_call_p
 
         assert world.app.voice is not None
         ssrc = world.app.voice.calls._sessions[call.guild.id, nora.id].peer.ssrc
-        received = await python_bots.run_step(0, "receive_audio", user_id=nora.id, ssrc=ssrc, count=FRAME_COUNT)
-        assert tone_share(decode_frames(received), hertz) > 0.8
+        received_frames = await python_bots.run_step(0, "receive_audio", user_id=nora.id, ssrc=ssrc, count=FRAME_COUNT)
+        assert tone_share(decode_frames(received_frames), hertz) > 0.8
         await js_bot.run_step("recordFrames", user=str(nora.id), encoding="base64")
-        received = await js_bot.run_step("receiveFrames", user=str(nora.id), count=FRAME_COUNT)
-        assert tone_share(decode_frames(received), hertz) > 0.8
+        received_frames = await js_bot.run_step("receiveFrames", user=str(nora.id), count=FRAME_COUNT)
+        assert tone_share(decode_frames(received_frames), hertz) > 0.8
 
         last = await inspect_call(window)
         assert last is not None

@@ -50,9 +50,9 @@ async def test_a_page_decodes_the_encrypted_video_of_another_page(call_platform:
         before = await inspect_call(tom)
         await call_button(nora, "Turn on camera").click()
         await wait_video(tom, nora.user.id, "Camera of nora")
-        received = await tom.page.evaluate(READ_VIDEO_CODEC, modules_url())
-        assert received["codec"] == f"video/{codec}"
-        assert received["framesDecoded"] > 0
+        received_codec = await tom.page.evaluate(READ_VIDEO_CODEC, modules_url())
+        assert received_codec["codec"] == f"video/{codec}"
+        assert received_codec["framesDecoded"] > 0
         after = await inspect_call(tom)
         assert before is not None
         assert after is not None
@@ -79,7 +79,7 @@ async def test_av1_frames_that_the_browser_assembled_are_restored(platform: Chat
         frames.append(units)
 
     collect()
-    encrypted = [sender.encrypt_video("av1", write_av1(units)) for units in frames]
+    encrypted_frames = [sender.encrypt_video("av1", write_av1(units)) for units in frames]
     nora = await platform.world.user("nora")
     async with platform.open_window(nora, "/app") as window:
 
@@ -88,14 +88,14 @@ async def test_av1_frames_that_the_browser_assembled_are_restored(platform: Chat
             changed = await window.page.evaluate(CHANGE_AV1_FRAMES, [modules_url(), kind, lists])
             return [bytes(value) for value in changed]
 
-        restored = await change("removeLastSize", [add_last_size(frame) for frame in encrypted])
-        assert restored == encrypted
+        restored_frames = await change("removeLastSize", [add_last_size(frame) for frame in encrypted_frames])
+        assert restored_frames == encrypted_frames
         # A frame that already has no size field is not changed.
-        assert await change("removeLastSize", encrypted) == encrypted
-        plain = [receiver.decrypt_video(sender.user_id, frame) for frame in restored]
-        assert plain == [write_sent_av1(units) for units in frames]
+        assert await change("removeLastSize", encrypted_frames) == encrypted_frames
+        plain_frames = [receiver.decrypt_video(sender.user_id, frame) for frame in restored_frames]
+        assert plain_frames == [write_sent_av1(units) for units in frames]
         expected = [write_av1(unit for unit in units if unit.is_sent) for units in frames]
-        assert await change("addLastSize", plain) == expected
+        assert await change("addLastSize", plain_frames) == expected
         # Malformed frames are returned unchanged.
         malformed = [b"", b"\x32\x80", b"\x32\x05\x01", b"\x32" + b"\xff" * 20]
         assert await change("removeLastSize", malformed) == malformed

@@ -65,21 +65,21 @@ async def test_a_call_of_twelve_continues_while_members_come_and_go(call_platfor
         codes = [call.natives[0].code]
 
         # A native client leaves and joins again.
-        left = call.natives.pop(0)
-        await left.leave()
+        left_native = call.natives.pop(0)
+        await left_native.leave()
         await call.wait_connected()
         codes.append(call.natives[0].code)
-        joined = await call.connect_native(left.caller, left.hertz)
-        codes.append(joined.code)
-        await wait_tone(nora, joined.id, joined.hertz)
+        joined_caller = await call.connect_native(left_native.caller, left_native.hertz)
+        codes.append(joined_caller.code)
+        await wait_tone(nora, joined_caller.id, joined_caller.hertz)
 
         # A page leaves and joins again.
         await call.leave(tom)
-        codes.append(joined.code)
+        codes.append(joined_caller.code)
         await join_call(tom)
         call.windows.append(tom)
         await call.wait_connected()
-        codes.append(joined.code)
+        codes.append(joined_caller.code)
         # Every change of members starts an epoch with another code.
         assert len(set(codes)) == len(codes)
         await assert_everyone_hears_everyone(call)
@@ -88,19 +88,19 @@ async def test_a_call_of_twelve_continues_while_members_come_and_go(call_platfor
 async def test_a_moderator_acts_on_members_of_a_call_of_twelve(call_platform: ChatPlatform) -> None:
     async with open_mixed_call(call_platform, 10) as call:
         nora, tom = call.windows
-        first, second = call.natives[:2]
+        first_native, second_native = call.natives[:2]
         den_id = await call.guild.channel("den", type=ChannelType.GUILD_VOICE)
         await assert_everyone_hears_everyone(call)
 
         await moderate(call, tom.user.id, mute=True)
         await tom.page.get_by_text("A moderator muted you in this guild.").wait_for()
-        await first.wait_silence(tom.user.id, second.id)
-        await moderate(call, second.id, mute=True)
-        await wait_silence(nora, second.id)
+        await first_native.wait_silence(tom.user.id, second_native.id)
+        await moderate(call, second_native.id, mute=True)
+        await wait_silence(nora, second_native.id)
         await moderate(call, tom.user.id, mute=False)
-        await moderate(call, second.id, mute=False)
-        await first.wait_tone(tom.user.id, call.hertz(tom))
-        await wait_tone(nora, second.id, second.hertz)
+        await moderate(call, second_native.id, mute=False)
+        await first_native.wait_tone(tom.user.id, call.hertz(tom))
+        await wait_tone(nora, second_native.id, second_native.hertz)
 
         # A page follows to another channel and back.
         await moderate(call, tom.user.id, channel_id=str(den_id))
@@ -113,14 +113,14 @@ async def test_a_moderator_acts_on_members_of_a_call_of_twelve(call_platform: Ch
         await call.wait_connected()
 
         # Removed members join again.
-        await moderate(call, second.id, channel_id=None)
-        call.natives.remove(second)
-        await second.wait_removed()
+        await moderate(call, second_native.id, channel_id=None)
+        call.natives.remove(second_native)
+        await second_native.wait_removed()
         await moderate(call, tom.user.id, channel_id=None)
         await tom.page.get_by_text("You were disconnected from lounge.").wait_for()
         call.windows.remove(tom)
         await call.wait_connected()
-        await call.connect_native(second.caller, second.hertz)
+        await call.connect_native(second_native.caller, second_native.hertz)
         await join_call(tom)
         call.windows.append(tom)
         await call.wait_connected()

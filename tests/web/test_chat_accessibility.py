@@ -244,9 +244,9 @@ async def create_places(platform: ChatPlatform, nora: Actor, tom: Actor) -> tupl
         tom, f"Look <@{nora.id}>", embeds=[{"title": "Tides", "description": "High", "color": 0xFF8800}]
     )
     (await send_files(tom, f"/channels/{guild.general}/messages", ("cat.png", PNG), ("notes.txt", b"hello"))).ok()
-    deleted = await guild.send_message(tom, "Deleted")
-    await guild.send_message(nora, "A reply", message_reference={"message_id": deleted["id"]})
-    (await tom.delete(f"/channels/{guild.general}/messages/{deleted['id']}")).ok()
+    deleted_message = await guild.send_message(tom, "Deleted")
+    await guild.send_message(nora, "A reply", message_reference={"message_id": deleted_message["id"]})
+    (await tom.delete(f"/channels/{guild.general}/messages/{deleted_message['id']}")).ok()
     hello = await guild.send_message(tom, f"Hello <@{nora.id}>, see <#{lounge_id}>")
     (await tom.put(f"/channels/{guild.general}/messages/{hello['id']}/reactions/%F0%9F%8E%89/@me")).ok()
     (await nora.put(f"/channels/{guild.general}/messages/pins/{hello['id']}")).ok()

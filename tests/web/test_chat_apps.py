@@ -362,8 +362,8 @@ async def test_an_older_autocomplete_response_does_not_replace_a_newer_one(app_g
     async with app_guild.open_window(app_guild.bob) as window:
         form = await window.open_command_form("find")
         # Nothing is typed yet, but the app may offer choices.
-        empty = await interactions.next("INTERACTION_CREATE")
-        assert empty["data"]["options"][0]["value"] == ""
+        empty_interaction = await interactions.next("INTERACTION_CREATE")
+        assert empty_interaction["data"]["options"][0]["value"] == ""
         await window.page.keyboard.type("a")
         first_interaction = await interactions.next("INTERACTION_CREATE")
         await window.page.keyboard.type("b")

@@ -164,8 +164,8 @@ async def test_a_file_that_is_too_large_is_explained_before_sending(open_page: O
         nora = await platform.world.user("nora")
         guild = await platform.world.guild(nora)
         async with platform.open_window(nora, general_path(guild)) as window:
-            large = {"name": "film.bin", "mimeType": "application/octet-stream", "buffer": bytes(1_200_000)}
-            await window.page.set_input_files("input[type=file]", [large, *image_files("cat.png")])
+            large_file = {"name": "film.bin", "mimeType": "application/octet-stream", "buffer": bytes(1_200_000)}
+            await window.page.set_input_files("input[type=file]", [large_file, *image_files("cat.png")])
             await window.page.get_by_text(
                 "film.bin is too large (1.2 MB). You can send files of up to 1 MB here."
             ).wait_for()

@@ -88,17 +88,19 @@ async def test_the_picker_works_by_keyboard_for_messages_and_reactions(platform:
         search = page.get_by_role("searchbox", name="Search emoji")
         await expect(search).to_be_focused()
         await page.get_by_role("option").first.wait_for()
-        active = "() => document.getElementById(document.activeElement.getAttribute('aria-activedescendant')).ariaLabel"
-        first_emoji = await page.evaluate(active)
+        active_label_script = (
+            "() => document.getElementById(document.activeElement.getAttribute('aria-activedescendant')).ariaLabel"
+        )
+        first_emoji = await page.evaluate(active_label_script)
         await keyboard.press("ArrowDown")
         await keyboard.press("ArrowRight")
-        second_emoji = await page.evaluate(active)
+        second_emoji = await page.evaluate(active_label_script)
         await keyboard.press("ArrowDown")
-        below = await page.evaluate(active)
+        below = await page.evaluate(active_label_script)
         assert len({first_emoji, second_emoji, below}) == 3
         await keyboard.press("ArrowUp")
         await keyboard.press("ArrowLeft")
-        assert await page.evaluate(active) == first_emoji
+        assert await page.evaluate(active_label_script) == first_emoji
         # Rows below the window are built when the active emoji reaches them.
         for _ in range(40):
             await keyboard.press("ArrowDown")

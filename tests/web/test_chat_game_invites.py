@@ -99,8 +99,8 @@ async def test_joining_from_an_invite_reaches_the_game_on_this_computer(
         assert await join_secrets.next() == "let-me-in"
         await expect(window.page.get_by_role("status").filter(has_text="Joining in Puddle.")).to_be_visible()
 
-        full = ActivityParty(id="party-1", current_size=4, max_size=4)
-        await mary.client.update_rich_presence(cover_activity(party=full))
+        full_party = ActivityParty(id="party-1", current_size=4, max_size=4)
+        await mary.client.update_rich_presence(cover_activity(party=full_party))
         await expect(card).to_contain_text("The party is full.")
         await expect(card.get_by_role("button", name="Join")).to_be_disabled()
         mary.client.clear_rich_presence()
@@ -146,11 +146,11 @@ async def test_a_connected_game_gets_the_accepted_invite_without_an_agent(platfo
         client.set_activity_invite_created_callback(invites)
         await client.update_token(AuthorizationTokenType.BEARER, tokens["access_token"])
         await client.connect()
-        pending = await invites.next()
+        pending_invite = await invites.next()
         await wait_until(lambda: platform.world.app.presences.is_playing(nora.id, game.id))
         await invite_cards(window).get_by_role("button", name="Join").click()
-        accepted = await invites.next()
-        assert accepted.message_id == pending.message_id
+        accepted_invite = await invites.next()
+        assert accepted_invite.message_id == pending_invite.message_id
         notice = window.page.get_by_role("status").filter(has_text="Puddle has received the invite.")
         await expect(notice).to_be_visible()
         await client.close()

@@ -150,8 +150,8 @@ async def test_a_direct_message_shows_the_activity_and_its_progress(platform: Ch
         await expect(card).to_have_count(0)
         await expect(button).to_be_focused()
 
-        remaining = ActivityTimestamps(end=now_ms + 10 * MINUTE_MS)
-        await mary.client.update_rich_presence(full_activity(now_ms, timestamps=remaining))
+        remaining_time = ActivityTimestamps(end=now_ms + 10 * MINUTE_MS)
+        await mary.client.update_rich_presence(full_activity(now_ms, timestamps=remaining_time))
         await page.locator(".view-title").get_by_role("button", name="Playing Ranked match").click()
         await expect(page.locator(".activity-time")).to_contain_text(" left")
     await mary.client.close()

@@ -181,10 +181,10 @@ async def test_a_message_is_forwarded_with_a_comment(platform: ChatPlatform, wid
         await submit.click()
         await expect(dialog).to_be_hidden()
         await expect(page.get_by_text("Message forwarded.")).to_be_visible()
-        forwarded = tom_window.message("The boat is ready")
-        await expect(forwarded).to_contain_text("Forwarded from #general")
+        forwarded_row = tom_window.message("The boat is ready")
+        await expect(forwarded_row).to_contain_text("Forwarded from #general")
         await expect(tom_window.message("See this")).to_be_visible()
-        await forwarded.get_by_role("link", name="Forwarded from #general").click()
+        await forwarded_row.get_by_role("link", name="Forwarded from #general").click()
         await tom_window.page.wait_for_url("**/channels/*/*/*")
         await expect(tom_window.page.locator(".message.marked")).to_contain_text("The boat is ready")
 

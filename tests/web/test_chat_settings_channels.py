@@ -197,9 +197,9 @@ async def test_voice_and_forum_channels_have_their_own_fields(platform: ChatPlat
         # A stored tag keeps its ID when it is renamed.
         await settings.get_by_label("Tag name").first.fill("Reply")
         await save_changes(settings)
-        renamed = (await nora.get(f"/channels/{ideas_channel_id}")).ok()["available_tags"]
-        assert [tag["name"] for tag in renamed] == ["Reply", "Question"]
-        assert [tag["id"] for tag in renamed] == [tag["id"] for tag in stored_channel["available_tags"]]
+        renamed_tags = (await nora.get(f"/channels/{ideas_channel_id}")).ok()["available_tags"]
+        assert [tag["name"] for tag in renamed_tags] == ["Reply", "Question"]
+        assert [tag["id"] for tag in renamed_tags] == [tag["id"] for tag in stored_channel["available_tags"]]
 
 
 async def test_channels_are_ordered_and_moved_to_categories_by_keyboard_and_by_drag(platform: ChatPlatform) -> None:

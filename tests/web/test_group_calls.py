@@ -57,10 +57,10 @@ def incoming_call(window: ChatWindow) -> Any:
 async def assert_hear_each_other(*windows: ChatWindow) -> None:
     """Assert that these windows share a group and that each plays the tones of all others, without undecryptable frames."""
     for window in windows:
-        others = [other.user for other in windows if other is not window]
-        await wait_call(window, *(user.id for user in others))
+        other_users = [other.user for other in windows if other is not window]
+        await wait_call(window, *(user.id for user in other_users))
         before = await inspect_call(window)
-        for user in others:
+        for user in other_users:
             await wait_tone(window, user.id, HERTZ[user.name])
         after = await inspect_call(window)
         assert before is not None

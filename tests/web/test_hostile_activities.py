@@ -189,10 +189,10 @@ async def test_a_window_of_an_activity_cannot_show_the_client(activity: SampleAc
     async with open_activity(activity) as (window, frame):
         async with window.page.context.expect_page() as opened_page:
             await frame.evaluate("url => void window.open(url)", f"{activity.app_guild.world.url}/app")
-        opened = await opened_page.value
-        await opened.wait_for_load_state()
-        assert await opened.locator(".account-name").count() == 0
-        await opened.close()
+        opened_window = await opened_page.value
+        await opened_window.wait_for_load_state()
+        assert await opened_window.locator(".account-name").count() == 0
+        await opened_window.close()
 
 
 async def test_an_activity_reaches_only_its_own_server(activity: SampleActivity, other_site: Upstream) -> None:

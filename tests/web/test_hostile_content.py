@@ -146,9 +146,9 @@ async def create_hostile_messages(guild: Guild, client: Client, mallory: Actor) 
     select = {"type": ComponentType.STRING_SELECT, "custom_id": "x", "placeholder": PAYLOAD[:150], "options": options}
     rows = [{"type": ComponentType.ACTION_ROW, "components": [component]} for component in (button, select)]
     (await client.bot.post(f"{path}/messages", json={"content": PAYLOAD, "components": rows})).ok()
-    pinned = await guild.send_message(mallory, f"{PAYLOAD} pinned")
-    (await mallory.put(f"{path}/messages/pins/{pinned['id']}")).ok()
-    await guild.send_message(mallory, "last", message_reference={"message_id": pinned["id"]})
+    pinned_message = await guild.send_message(mallory, f"{PAYLOAD} pinned")
+    (await mallory.put(f"{path}/messages/pins/{pinned_message['id']}")).ok()
+    await guild.send_message(mallory, "last", message_reference={"message_id": pinned_message["id"]})
 
 
 async def create_hostile_application(world: World, guild: Guild, mallory: Actor) -> Client:

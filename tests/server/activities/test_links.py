@@ -55,10 +55,10 @@ async def test_a_quick_link_is_public_and_expires_after_30_days(world: World) ->
 
 
 async def test_only_the_application_creates_quick_links(world: World) -> None:
-    bot, other, stranger = await world.bot(), await world.bot(), await world.user()
-    player = await world.bearer(stranger, other.application_id or 0, "identify")
+    bot, other_bot, stranger = await world.bot(), await world.bot(), await world.user()
+    player = await world.bearer(stranger, other_bot.application_id or 0, "identify")
 
-    for actor in (other, stranger, player):
+    for actor in (other_bot, stranger, player):
         (await actor.post(links_path(bot), json=link_body())).rejected(403, 20012)
     (await world.request("POST", links_path(bot), json=link_body())).rejected(401, 0)
 
@@ -99,10 +99,10 @@ async def test_managed_links_are_stored_updated_and_deleted(world: World) -> Non
     assert (link["asset_id"], link["custom_id"]) == (number, None)
     path = links_path(bot, "managed", link["link_id"])
 
-    updated = (
+    updated_link = (
         await bot.patch(path, json={"title": "Round three", "custom_id": "x", "image": data_uri(png(43, 24))})
     ).ok()
-    assert updated == {**link, "title": "Round three", "custom_id": "x"}
+    assert updated_link == {**link, "title": "Round three", "custom_id": "x"}
     assert (await bot.patch(path, json={"description": "New", "custom_id": None})).ok()["custom_id"] is None
     world.clock.advance(400 * DAY_MS)
     stored_link = (await stranger.get(path)).ok()

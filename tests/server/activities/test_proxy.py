@@ -17,11 +17,11 @@ from tests.world import WAIT_TIMEOUT_SECONDS, World, small_config
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])
 async def test_every_method_is_forwarded_with_its_body(activity: ProxiedActivity, method: str) -> None:
-    echoed = await activity.echo("/a/b%20c?x=1&y=%2F", method, data=b"\x00hello" if method != "GET" else None)
+    echoed_request = await activity.echo("/a/b%20c?x=1&y=%2F", method, data=b"\x00hello" if method != "GET" else None)
 
-    assert (echoed.method, echoed.path) == (method, "/a/b%20c?x=1&y=%2F")
-    assert echoed.body == ("" if method == "GET" else "\x00hello")
-    assert echoed.headers["Host"] == activity.upstream.target
+    assert (echoed_request.method, echoed_request.path) == (method, "/a/b%20c?x=1&y=%2F")
+    assert echoed_request.body == ("" if method == "GET" else "\x00hello")
+    assert echoed_request.headers["Host"] == activity.upstream.target
 
 
 async def test_a_head_response_has_no_body(activity: ProxiedActivity) -> None:
@@ -109,7 +109,7 @@ async def test_path_traversal_and_unknown_platform_paths_are_rejected(activity: 
 
 
 async def test_forwarded_request_headers_do_not_identify_the_client(activity: ProxiedActivity) -> None:
-    echoed = await activity.echo(
+    echoed_request = await activity.echo(
         "/",
         headers={
             "X-Forwarded-For": "203.0.113.9",
@@ -133,15 +133,21 @@ async def test_forwarded_request_headers_do_not_identify_the_client(activity: Pr
         },
     )
 
-    names = {name.lower() for name in echoed.headers}
+    names = {name.lower() for name in echoed_request.headers}
     assert (
         names & {"x-forwarded-for", "x-forwarded-proto", "x-real-ip", "forwarded", "cf-connecting-ip", "via"} == set()
     )
     assert names & {"referer", "x-hop", "te", "x-signature-ed25519", "x-discord-proxy-payload"} == set()
     assert "x-signature-timestamp" not in names
-    assert echoed.headers["Cookie"] == "theme=dark; a=b=c"
-    assert (echoed.headers["Authorization"], echoed.headers["User-Agent"]) == ("Bearer of-the-app", "a browser")
-    assert (echoed.headers["Accept-Language"], echoed.headers["Origin"]) == ("de", f"http://{activity.host}")
+    assert echoed_request.headers["Cookie"] == "theme=dark; a=b=c"
+    assert (echoed_request.headers["Authorization"], echoed_request.headers["User-Agent"]) == (
+        "Bearer of-the-app",
+        "a browser",
+    )
+    assert (echoed_request.headers["Accept-Language"], echoed_request.headers["Origin"]) == (
+        "de",
+        f"http://{activity.host}",
+    )
 
 
 async def test_response_headers_allow_embedding_in_a_frame_and_pages_are_not_cached(activity: ProxiedActivity) -> None:
@@ -241,18 +247,18 @@ async def test_redirects_are_rewritten_to_the_activity_host_where_possible(
 async def test_compressed_responses_are_forwarded_and_compressed_requests_decompressed(
     activity: ProxiedActivity,
 ) -> None:
-    compressed = gzip.compress(b"hello" * 100)
+    compressed_body = gzip.compress(b"hello" * 100)
     activity.upstream.response = aiohttp.web.Response(
-        body=compressed, content_type="text/plain", headers={"Content-Encoding": "gzip"}
+        body=compressed_body, content_type="text/plain", headers={"Content-Encoding": "gzip"}
     )
 
     response = await activity.request("/response", headers={"Accept-Encoding": "gzip"})
-    assert (response.headers["Content-Encoding"], response.body) == ("gzip", compressed)
+    assert (response.headers["Content-Encoding"], response.body) == ("gzip", compressed_body)
     assert activity.upstream.requests[-1].headers["Accept-Encoding"] == "gzip"
     # A compressed request body is decompressed, and its Content-Encoding removed.
-    echoed = await activity.echo("/", "POST", data=compressed, headers={"Content-Encoding": "gzip"})
-    assert echoed.body == "hello" * 100
-    assert "Content-Encoding" not in echoed.headers
+    echoed_request = await activity.echo("/", "POST", data=compressed_body, headers={"Content-Encoding": "gzip"})
+    assert echoed_request.body == "hello" * 100
+    assert "Content-Encoding" not in echoed_request.headers
 
 
 async def test_a_response_is_streamed(activity: ProxiedActivity) -> None:
@@ -271,9 +277,9 @@ async def test_a_request_body_is_streamed(activity: ProxiedActivity) -> None:
         await activity.upstream.wait_until(lambda: bool(activity.upstream.requests))
         yield b" second"
 
-    echoed = await activity.echo("/", "POST", data=body(), headers={"Expect": "100-continue"})
-    assert echoed.body == "first second"
-    assert "Expect" not in echoed.headers
+    echoed_request = await activity.echo("/", "POST", data=body(), headers={"Expect": "100-continue"})
+    assert echoed_request.body == "first second"
+    assert "Expect" not in echoed_request.headers
 
 
 async def test_an_aborted_response_is_not_completed(activity: ProxiedActivity) -> None:
@@ -352,9 +358,9 @@ async def test_oversized_and_invalid_bodies_are_not_forwarded(limited_activity: 
             yield b"x" * 1000
 
     assert (await limited_activity.request("/", "POST", data=body())).status == 413
-    compressed = gzip.compress(b"x" * 100_000)
+    compressed_body = gzip.compress(b"x" * 100_000)
     assert (
-        await limited_activity.request("/", "POST", data=compressed, headers={"Content-Encoding": "gzip"})
+        await limited_activity.request("/", "POST", data=compressed_body, headers={"Content-Encoding": "gzip"})
     ).status == 413
     assert (
         await limited_activity.request("/", "POST", data=b"plain", headers={"Content-Encoding": "gzip"})

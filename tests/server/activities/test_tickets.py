@@ -59,9 +59,9 @@ async def test_a_ticket_in_the_url_or_the_cookie_identifies_the_user(store_activ
     ticket = await create_ticket(activity, alice)
 
     response = await activity.request(f"/?discord_proxy_ticket={ticket}&instance_id={instance_id}")
-    echoed = EchoedRequest(response)
+    echoed_request = EchoedRequest(response)
     now = activity.world.clock.now_ms() // 1000
-    assert await verified_payload(activity, echoed) == {
+    assert await verified_payload(activity, echoed_request) == {
         "application_id": str(activity.bot.application_id),
         "user_id": str(alice.id),
         "instance_id": instance_id,
@@ -69,7 +69,7 @@ async def test_a_ticket_in_the_url_or_the_cookie_identifies_the_user(store_activ
         "created_at": now,
         "expires_at": now + 1800,
     }
-    assert echoed.path == f"/?discord_proxy_ticket={ticket}&instance_id={instance_id}"
+    assert echoed_request.path == f"/?discord_proxy_ticket={ticket}&instance_id={instance_id}"
     (set_cookie,) = response.headers.getall("Set-Cookie")
     cookie = SimpleCookie(set_cookie.replace("; Partitioned", ""))["hubbub_proxy_ticket"]
     assert (cookie.value, cookie["path"], cookie["samesite"], cookie["max-age"]) == (ticket, "/", "None", "1800")
@@ -78,9 +78,9 @@ async def test_a_ticket_in_the_url_or_the_cookie_identifies_the_user(store_activ
     assert set_cookie.endswith("; Partitioned")
 
     response = await activity.request("/game.js", headers={"Cookie": f"theme=dark; hubbub_proxy_ticket={ticket}"})
-    echoed = EchoedRequest(response)
-    assert (await verified_payload(activity, echoed))["user_id"] == str(alice.id)
-    assert echoed.headers["Cookie"] == "theme=dark"
+    echoed_request = EchoedRequest(response)
+    assert (await verified_payload(activity, echoed_request))["user_id"] == str(alice.id)
+    assert echoed_request.headers["Cookie"] == "theme=dark"
     assert "Set-Cookie" not in response.headers
     assert not is_signed(await activity.echo("/"))
 
@@ -180,7 +180,7 @@ async def test_only_participants_get_a_ticket(activity: ProxiedActivity) -> None
 
 async def test_a_ticket_without_an_instance_is_for_the_last_joined_one(activity: ProxiedActivity) -> None:
     alice = await activity.world.user()
-    first = await launch(activity, alice)
+    first_session = await launch(activity, alice)
     activity.world.clock.advance(1000)
     second = await launch(activity, alice, "another")
 
@@ -188,7 +188,7 @@ async def test_a_ticket_without_an_instance_is_for_the_last_joined_one(activity:
         return str(json.loads(base64.urlsafe_b64decode(ticket.partition(".")[0] + "=="))["instance_id"])
 
     assert decode_instance_id(await create_ticket(activity, alice)) == second
-    assert decode_instance_id(await create_ticket(activity, alice, instance_id=first)) == first
+    assert decode_instance_id(await create_ticket(activity, alice, instance_id=first_session)) == first_session
 
 
 @pytest.mark.parametrize(
@@ -223,11 +223,11 @@ async def test_an_invalid_ticket_is_ignored(activity: ProxiedActivity, problem: 
 async def test_a_modified_payload_fails_verification(activity: ProxiedActivity) -> None:
     alice = await activity.world.user()
     await launch(activity, alice)
-    echoed = await activity.echo(f"/?discord_proxy_ticket={await create_ticket(activity, alice)}")
-    echoed.headers["X-Discord-Proxy-Payload"] = base64.b64encode(b"{}").decode()
+    echoed_request = await activity.echo(f"/?discord_proxy_ticket={await create_ticket(activity, alice)}")
+    echoed_request.headers["X-Discord-Proxy-Payload"] = base64.b64encode(b"{}").decode()
 
     with pytest.raises(InvalidSignature):
-        await verified_payload(activity, echoed)
+        await verified_payload(activity, echoed_request)
 
 
 @pytest.mark.parametrize(
@@ -251,8 +251,10 @@ async def test_a_cookie_is_ignored_in_cross_site_requests(
     request_headers = {name: value.format(own_origin=own_origin) for name, value in headers.items()}
 
     ticket = await create_ticket(activity, alice)
-    echoed = await activity.echo("/", "POST", headers={"Cookie": f"hubbub_proxy_ticket={ticket}", **request_headers})
-    assert is_signed(echoed) is is_accepted
+    echoed_request = await activity.echo(
+        "/", "POST", headers={"Cookie": f"hubbub_proxy_ticket={ticket}", **request_headers}
+    )
+    assert is_signed(echoed_request) is is_accepted
     # A ticket in the URL was put there by the client that opened the page.
     assert is_signed(await activity.echo(f"/?discord_proxy_ticket={ticket}", headers=request_headers))
 

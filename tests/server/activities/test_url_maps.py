@@ -32,9 +32,9 @@ async def test_a_url_map_keeps_its_order(world: World) -> None:
 
 
 async def test_only_managers_of_an_application_access_its_url_map(world: World) -> None:
-    bot, other, stranger = await world.bot(), await world.bot(), await world.user()
+    bot, other_bot, stranger = await world.bot(), await world.bot(), await world.user()
 
-    for actor in (other, stranger):
+    for actor in (other_bot, stranger):
         (await actor.get(url_map_path(bot))).rejected(403, 20012)
         (await actor.post(url_map_path(bot), json={"url_map": []})).rejected(403, 20012)
     (await stranger.get(url_map_path(bot, 1))).rejected(404, 10002)

@@ -97,16 +97,16 @@ def test_setting_the_clock_back_keeps_timers_pending() -> None:
 
 async def test_settle_waits_for_work_started_by_timers() -> None:
     clock = ControlledClock(START_MS, running=False)
-    expired: list[str] = []
+    expired_names: list[str] = []
 
     async def expire() -> None:
-        await asyncio.to_thread(expired.append, "timer")
+        await asyncio.to_thread(expired_names.append, "timer")
 
     clock.call_later(10, expire)
     clock.advance(10)
-    assert expired == []
+    assert expired_names == []
     await clock.settle()
-    assert expired == ["timer"]
+    assert expired_names == ["timer"]
 
 
 async def test_run_for_wakes_a_sleeping_loop_every_time() -> None:

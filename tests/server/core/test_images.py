@@ -198,8 +198,8 @@ async def test_excess_concurrent_images_are_rejected_as_overloaded(
     results = await asyncio.gather(
         *(converter.reencode(ImageData.from_bytes(media.png())) for _ in range(6)), return_exceptions=True
     )
-    rejected = [result for result in results if isinstance(result, errors.ApiError)]
-    assert [error.kind for error in rejected] == [errors.RESOURCE_OVERLOADED] * 3
+    rejections = [result for result in results if isinstance(result, errors.ApiError)]
+    assert [error.kind for error in rejections] == [errors.RESOURCE_OVERLOADED] * 3
 
 
 async def test_the_environment_is_not_passed_to_processes(
@@ -232,14 +232,19 @@ async def test_an_image_that_stays_too_large_is_rejected(converter: ImageConvert
 @pytest.mark.parametrize("content_type", ["image/png", "image/jpeg", "image/webp", "image/gif"])
 async def test_an_image_can_be_converted_to_any_type(converter: ImageConverter, content_type: str) -> None:
     for data in (media.png(64, 32), media.jpeg(64, 32), media.animated_image("GIF", width=64, height=32)):
-        converted = await converter.convert(data, to=content_type, side=16)
-        assert (converted.content_type, converted.width, converted.height, converted.is_animated) == (
+        converted_image = await converter.convert(data, to=content_type, side=16)
+        assert (
+            converted_image.content_type,
+            converted_image.width,
+            converted_image.height,
+            converted_image.is_animated,
+        ) == (
             content_type,
             16,
             8,
             False,
         )
-        assert media.open_image(converted.data).size == (16, 8)
+        assert media.open_image(converted_image.data).size == (16, 8)
 
 
 def test_a_too_long_or_invalid_data_uri_is_rejected() -> None:

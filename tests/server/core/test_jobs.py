@@ -158,17 +158,17 @@ async def test_jobs_that_became_due_without_a_worker_run_in_order(harness: JobHa
 
 async def test_jobs_of_one_key_run_serially_and_in_order_across_a_retry(harness: JobHarness) -> None:
     started_payloads: list[str] = []
-    running = running_max = 0
+    running_count = running_max = 0
 
     async def handle(job: Job) -> None:
-        nonlocal running, running_max
+        nonlocal running_count, running_max
         name = job.decode(str)
         started_payloads.append(name)
         if name[0] == "a":
-            running += 1
-            running_max = max(running, running_max)
+            running_count += 1
+            running_max = max(running_count, running_max)
             await asyncio.sleep(0)
-            running -= 1
+            running_count -= 1
         if started_payloads.count("a1") == 1 and name == "a1":
             raise OSError("unreachable")
 

@@ -395,23 +395,23 @@ def image_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_image_of_an_empty_database_is_stored_beside_the_bytecode(image_path: Path) -> None:
-    built = migrations._empty_image.__wrapped__()
+    empty_image = migrations._empty_image.__wrapped__()
 
     assert [path.name for path in image_path.parent.iterdir()] == [image_path.name]
-    assert migrations._empty_image.__wrapped__() == built
-    assert image_path.read_bytes().startswith(built)
+    assert migrations._empty_image.__wrapped__() == empty_image
+    assert image_path.read_bytes().startswith(empty_image)
 
 
 def test_a_damaged_image_of_an_empty_database_is_replaced(image_path: Path) -> None:
-    built = migrations._empty_image.__wrapped__()
-    for damaged in (b"", built[:1000], built[:-1] + b"x"):
+    empty_image = migrations._empty_image.__wrapped__()
+    for damaged in (b"", empty_image[:1000], empty_image[:-1] + b"x"):
         image_path.write_bytes(damaged)
 
         connection = sqlite3.connect(":memory:", isolation_level=None)
         connection.deserialize(migrations._empty_image.__wrapped__())
 
         assert migrate_sqlite(connection) == []
-        assert image_path.stat().st_size == len(built) + 32
+        assert image_path.stat().st_size == len(empty_image) + 32
 
 
 def test_no_image_is_stored_without_bytecode(image_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

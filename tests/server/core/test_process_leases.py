@@ -127,20 +127,20 @@ async def test_too_few_connections_for_all_processes_are_named_with_the_setting(
     migrated_databases: DatabasePool, caplog: pytest.LogCaptureFixture
 ) -> None:
     with migrated_databases.acquire() as url, psycopg.connect(url, autocommit=True) as connection:
-        first, second = (App(small_config(database_url=url, worker=number)) for number in (0, 1))
-        await first.start()
-        await startup_checks.run_checks(first)
+        first_app, second_app = (App(small_config(database_url=url, worker=number)) for number in (0, 1))
+        await first_app.start()
+        await startup_checks.run_checks(first_app)
         assert "connections" not in caplog.text
         name = connection.info.dbname
         connection.execute(f'ALTER DATABASE "{name}" CONNECTION LIMIT {2 * CONNECTIONS_MAX - 1}')
-        await second.start()
+        await second_app.start()
 
-        await startup_checks.run_checks(second)
-        await second.stop()
+        await startup_checks.run_checks(second_app)
+        await second_app.stop()
         finding = await diagnose_database(url, process_number=1)
         connection.execute(f'ALTER DATABASE "{name}" CONNECTION LIMIT {2 * CONNECTIONS_MAX}')
         later = await diagnose_database(url, process_number=1)
-        await first.stop()
+        await first_app.stop()
 
     needed = "2 processes need up to 74 connections, but PostgreSQL allows 73"
     assert f"{needed}; run: ALTER DATABASE ... CONNECTION LIMIT 84" in caplog.text

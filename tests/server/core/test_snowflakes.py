@@ -27,48 +27,48 @@ class CorrectedClock(Clock):
 
 def test_an_id_has_the_requested_type_and_the_time_of_the_clock() -> None:
     ids = SnowflakeFactory(ControlledClock(START_MS, running=False), worker=3, process=5)
-    created = ids.new(MessageId)
-    assert type(created) is MessageId
-    assert created.created_ms == START_MS
+    created_id = ids.new(MessageId)
+    assert type(created_id) is MessageId
+    assert created_id.created_ms == START_MS
     # The lower bits are the worker, the process and the sequence number.
-    assert (created >> 17 & 31, created >> 12 & 31, created & 4095) == (3, 5, 0)
+    assert (created_id >> 17 & 31, created_id >> 12 & 31, created_id & 4095) == (3, 5, 0)
     assert type(ids.new(ChannelId)) is ChannelId
 
 
 def test_ids_of_a_full_millisecond_continue_in_the_next_one() -> None:
     ids = SnowflakeFactory(ControlledClock(START_MS, running=False))
-    created = [ids.new(MessageId) for _ in range(3 * IDS_PER_MS_MAX + 1)]
-    assert created == sorted(set(created))
-    assert created[IDS_PER_MS_MAX - 1].created_ms == START_MS
-    assert created[IDS_PER_MS_MAX].created_ms == START_MS + 1
-    assert created[-1].created_ms == START_MS + 3
+    created_ids = [ids.new(MessageId) for _ in range(3 * IDS_PER_MS_MAX + 1)]
+    assert created_ids == sorted(set(created_ids))
+    assert created_ids[IDS_PER_MS_MAX - 1].created_ms == START_MS
+    assert created_ids[IDS_PER_MS_MAX].created_ms == START_MS + 1
+    assert created_ids[-1].created_ms == START_MS + 3
 
 
 def test_ids_stay_ordered_when_the_clock_reaches_a_used_millisecond() -> None:
     clock = ControlledClock(START_MS, running=False)
     ids = SnowflakeFactory(clock)
-    created = [ids.new(MessageId) for _ in range(IDS_PER_MS_MAX + 10)]
+    created_ids = [ids.new(MessageId) for _ in range(IDS_PER_MS_MAX + 10)]
     clock.advance(1)
-    created += [ids.new(MessageId) for _ in range(10)]
+    created_ids += [ids.new(MessageId) for _ in range(10)]
     clock.advance(1)
-    created.append(ids.new(MessageId))
-    assert created == sorted(set(created))
-    assert created[-1].created_ms == START_MS + 2
+    created_ids.append(ids.new(MessageId))
+    assert created_ids == sorted(set(created_ids))
+    assert created_ids[-1].created_ms == START_MS + 2
 
 
 def test_ids_do_not_follow_a_clock_that_jumps_beyond_a_limit() -> None:
     clock = CorrectedClock(START_MS)
     ids = SnowflakeFactory(clock)
     ids.limit_to(START_MS + 5)
-    created = [ids.new(MessageId)]
+    created_ids = [ids.new(MessageId)]
     jump_ms = 24 * 3_600_000
     clock.now += jump_ms
-    created += [ids.new(MessageId) for _ in range(10)]
-    assert START_MS + 5 <= created[-1].created_ms < START_MS + jump_ms
+    created_ids += [ids.new(MessageId) for _ in range(10)]
+    assert START_MS + 5 <= created_ids[-1].created_ms < START_MS + jump_ms
     ids.limit_to(clock.now + 5_000)
-    created.append(ids.new(MessageId))
-    assert created == sorted(set(created))
-    assert created[-1].created_ms == clock.now
+    created_ids.append(ids.new(MessageId))
+    assert created_ids == sorted(set(created_ids))
+    assert created_ids[-1].created_ms == clock.now
 
 
 def test_after_a_deliberate_set_back_ids_follow_the_clock_and_never_repeat() -> None:
@@ -88,13 +88,13 @@ def test_after_a_deliberate_set_back_ids_follow_the_clock_and_never_repeat() -> 
 def test_a_wall_clock_correction_does_not_reorder_ids() -> None:
     clock = CorrectedClock(START_MS)
     ids = SnowflakeFactory(clock)
-    created = [ids.new(MessageId)]
+    created_ids = [ids.new(MessageId)]
     clock.now = START_MS - 5000
-    created += [ids.new(MessageId) for _ in range(IDS_PER_MS_MAX + 1)]
+    created_ids += [ids.new(MessageId) for _ in range(IDS_PER_MS_MAX + 1)]
     clock.now = START_MS + 5000
-    created.append(ids.new(MessageId))
-    assert created == sorted(set(created))
-    assert created[-1].created_ms == START_MS + 5000
+    created_ids.append(ids.new(MessageId))
+    assert created_ids == sorted(set(created_ids))
+    assert created_ids[-1].created_ms == START_MS + 5000
 
 
 def test_ids_never_repeat_even_when_history_was_discarded() -> None:
@@ -113,14 +113,14 @@ def test_ids_never_repeat_even_when_history_was_discarded() -> None:
 def test_a_discarded_span_is_skipped_in_one_step() -> None:
     clock = ControlledClock(START_MS, running=False)
     ids = SnowflakeFactory(clock, counters_max=2)
-    created = [ids.new(MessageId) for _ in range(IDS_PER_MS_MAX)]
+    created_ids = [ids.new(MessageId) for _ in range(IDS_PER_MS_MAX)]
     clock.advance(10**12)
     for _ in range(10):
-        created.append(ids.new(MessageId))
+        created_ids.append(ids.new(MessageId))
         clock.advance(1)
     clock.set(START_MS + 5)
-    created.append(ids.new(MessageId))
-    assert len(set(created)) == len(created)
+    created_ids.append(ids.new(MessageId))
+    assert len(set(created_ids)) == len(created_ids)
 
 
 def test_threads_never_share_an_id() -> None:

@@ -91,9 +91,9 @@ async def test_a_message_is_one_trace_from_the_request_to_the_sessions(world: Wo
     assert write.attributes["hubbub.store.statements"] > 0
     assert collector.headers[0]["authorization"] == "Basic c2VjcmV0"
     assert collector.headers[0]["x-tenant"] == "town"
-    recorded = repr([(span.name, span.attributes, span.resource) for span in collector.spans])
-    for private in ("a secret text", str(guild.general), str(guild.owner.id), guild.owner.token):
-        assert private not in recorded
+    recorded_text = repr([(span.name, span.attributes, span.resource) for span in collector.spans])
+    for private_text in ("a secret text", str(guild.general), str(guild.owner.id), guild.owner.token):
+        assert private_text not in recorded_text
 
 
 async def test_a_caller_can_prevent_the_trace_of_its_request(world: World, collector: Collector) -> None:
@@ -121,9 +121,9 @@ async def test_pages_unknown_routes_and_failures_have_spans(world: World, collec
         async with world.client.get(f"{world.url}{path}"):
             pass
     assert (await collector.wait_for_name("GET /login")).attributes["http.response.status_code"] == 200
-    unknown = await collector.wait_for_name("GET unknown")
-    assert unknown.attributes["http.response.status_code"] == 404
-    assert not unknown.is_error
+    unknown_span = await collector.wait_for_name("GET unknown")
+    assert unknown_span.attributes["http.response.status_code"] == 404
+    assert not unknown_span.is_error
     assert "1234567890" not in repr(collector.spans)
 
 

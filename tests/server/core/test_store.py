@@ -358,20 +358,20 @@ async def test_an_overloaded_store_rejects_units(new_database: NewDatabase) -> N
     await asyncio.sleep(0)
     release.set()
 
-    rejected = [result for result in await results if isinstance(result, StoreUnavailable)]
-    assert rejected
-    assert "overloaded" in str(rejected[0])
+    rejections = [result for result in await results if isinstance(result, StoreUnavailable)]
+    assert rejections
+    assert "overloaded" in str(rejections[0])
     await asyncio.gather(*holding)
     assert await db.write(lambda tx: 1) == 1
     await db.close()
 
 
 async def test_closing_finishes_accepted_units_and_rejects_new_ones(notes: Database) -> None:
-    accepted = [asyncio.create_task(notes.write(insert_note(id))) for id in range(50)]
+    accepted_tasks = [asyncio.create_task(notes.write(insert_note(id))) for id in range(50)]
     await asyncio.sleep(0)
     await notes.close()
 
-    assert [await task for task in accepted] == list(range(50))
+    assert [await task for task in accepted_tasks] == list(range(50))
     for call in (notes.write, notes.read):
         with pytest.raises(StoreUnavailable):
             await call(lambda tx: 1)

@@ -170,8 +170,8 @@ async def test_only_one_of_two_accounts_can_confirm_an_address(mail_world: World
 
     rejected_response = await mail_world.request("POST", "/auth/verify", json={"token": second_token})
     assert rejected_response.errors("token") == ["EMAIL_ALREADY_REGISTERED"]
-    verified = [(await user.get("/users/@me")).ok()["verified"] for user in (mary, eve)]
-    assert sorted(verified) == [False, True]
+    verified_flags = [(await user.get("/users/@me")).ok()["verified"] for user in (mary, eve)]
+    assert sorted(verified_flags) == [False, True]
 
 
 @pytest.mark.one_postgres_case

@@ -146,8 +146,8 @@ async def test_a_restored_application_is_enabled_unless_an_operator_disabled_it(
 
     for deleted_bot in (bot, disabled_bot):
         (await ann.post(f"/admin/applications/{deleted_bot.application_id}/delete", json={"reason": "Spam"})).ok()
-        restored = (await ann.post(f"/admin/applications/{deleted_bot.application_id}/restore")).ok()
-        assert restored["deletion"] is None
+        restored_application = (await ann.post(f"/admin/applications/{deleted_bot.application_id}/restore")).ok()
+        assert restored_application["deletion"] is None
 
     assert (await bot.get("/users/@me")).status == 200
     assert (await disabled_bot.get("/users/@me")).status == 401

@@ -149,5 +149,5 @@ async def test_an_imported_guild_has_no_features_that_operators_grant(world: Wor
 
     import_summary = await Importer(world.app, ArchiveSource(tmp_path / "guild.zip"), owner.id).run()
 
-    imported = (await owner.get(f"/guilds/{import_summary.guild_id}")).ok()
-    assert (imported["features"], imported["premium_tier"]) == (["INVITES_DISABLED"], 0)
+    imported_guild = (await owner.get(f"/guilds/{import_summary.guild_id}")).ok()
+    assert (imported_guild["features"], imported_guild["premium_tier"]) == (["INVITES_DISABLED"], 0)

@@ -204,11 +204,11 @@ async def test_a_user_who_is_logged_in_at_the_provider_logs_in_again_to_link_the
     form = await browser.open("/settings/account/logins/add/work")
     redirect = await browser.submit(form, "Continue", password=PASSWORD, follows_redirects=False)
     page = await browser.open(await visitor.log_in(redirect.location, "alice"))
-    other = Browser(world)
-    await log_in_with_provider(other, ProviderBrowser(provider), "alice")
+    other_browser = Browser(world)
+    await log_in_with_provider(other_browser, ProviderBrowser(provider), "alice")
 
     assert "Login linked." in page.text
-    assert (await fetch_user(other))["id"] == str(alice.id)
+    assert (await fetch_user(other_browser))["id"] == str(alice.id)
 
 
 async def test_a_logout_ends_the_session_at_the_provider_and_returns_to_the_login_page(

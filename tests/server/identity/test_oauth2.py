@@ -596,8 +596,8 @@ async def test_a_device_gets_tokens_after_the_user_enters_its_code(world: World)
 
     assert_oauth2_error(await client.post_form("/oauth2/token", **poll_fields), "authorization_pending")
     entered_code = f" {device_authorization['user_code'][:4].lower()}-{device_authorization['user_code'][4:]} "
-    verified = (await alice.post("/oauth2/device/verify", json={"user_code": entered_code})).ok()
-    assert (verified["client_id"], verified["type"]) == (str(client.id), "pending")
+    verification = (await alice.post("/oauth2/device/verify", json={"user_code": entered_code})).ok()
+    assert (verification["client_id"], verification["type"]) == (str(client.id), "pending")
     (await alice.post("/oauth2/device/finish", json={"user_code": entered_code, "result": "granted"})).ok()
     world.clock.advance(5_000)
     tokens = (await client.post_form("/oauth2/token", **poll_fields)).ok()

@@ -120,9 +120,9 @@ async def test_an_export_has_every_declared_section(world: World) -> None:
     messages = (await filled.user.get("/users/@me/harvest/messages")).ok()
 
     sections = export["records"] | {"user": export["user"], "sessions": export["sessions"], "messages": messages}
-    declared = {column.export for column in personal_data.collect() if column.export}
-    assert set(sections) == declared
-    assert {name for name in declared if not sections[name]} == {"applications"}
+    declared_sections = {column.export for column in personal_data.collect() if column.export}
+    assert set(sections) == declared_sections
+    assert {name for name in declared_sections if not sections[name]} == {"applications"}
 
 
 async def test_exported_messages_are_complete(world: World) -> None:

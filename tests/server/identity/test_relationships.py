@@ -274,15 +274,15 @@ async def test_a_game_friend_must_have_authorized_the_game(world: World) -> None
 async def test_a_provisional_account_has_friends_of_both_kinds(world: World) -> None:
     alice = await world.user()
     game = await create_application(world, flags=ApplicationFlags.SOCIAL_LAYER_INTEGRATION)
-    provisional = await create_provisional_player(game, "provisional-1")
+    provisional_player = await create_provisional_player(game, "provisional-1")
     alice_bearer = await world.bearer(alice, game.id)
 
-    await befriend(alice_bearer, provisional)
-    await befriend(provisional, alice_bearer, GAME_PATH)
+    await befriend(alice_bearer, provisional_player)
+    await befriend(provisional_player, alice_bearer, GAME_PATH)
 
-    assert await relationship_types(provisional) == {alice.id: FRIEND}
+    assert await relationship_types(provisional_player) == {alice.id: FRIEND}
     session = await alice_bearer.connect(Intents.ALL)
-    [profile] = session.ready["user_application_profiles"][str(provisional.id)]
+    [profile] = session.ready["user_application_profiles"][str(provisional_player.id)]
     assert profile["external_id"]["provider_issued_user_id"] == "provisional-1"
     assert [relationship["has_played_game"] for relationship in session.ready["relationships"]] == [True]
 
@@ -373,22 +373,24 @@ async def test_an_activity_reads_relationships_without_approval_since_the_releas
 
 
 async def test_a_merge_moves_friends_requests_and_blocks(world: World) -> None:
-    full_user, provisional, friend, blocker, requester, game_friend = await create_users(world, 6)
+    full_user, provisional_users, friend, blocker, requester, game_friend = await create_users(world, 6)
     game = await create_application(world)
-    bearers_by_user_id = {user.id: await world.bearer(user, game.id) for user in (full_user, provisional, game_friend)}
-    await befriend(provisional, friend)
-    await befriend(bearers_by_user_id[provisional.id], bearers_by_user_id[game_friend.id], GAME_PATH)
-    (await blocker.put(f"{PLATFORM_PATH}/{provisional.id}", json={"type": BLOCKED})).ok()
-    await befriend(full_user, provisional)
+    bearers_by_user_id = {
+        user.id: await world.bearer(user, game.id) for user in (full_user, provisional_users, game_friend)
+    }
+    await befriend(provisional_users, friend)
+    await befriend(bearers_by_user_id[provisional_users.id], bearers_by_user_id[game_friend.id], GAME_PATH)
+    (await blocker.put(f"{PLATFORM_PATH}/{provisional_users.id}", json={"type": BLOCKED})).ok()
+    await befriend(full_user, provisional_users)
     # The provisional account sent a request to the requester, who sent one to the full account: they match after the merge.
-    (await provisional.put(f"{PLATFORM_PATH}/{requester.id}", json={})).ok()
+    (await provisional_users.put(f"{PLATFORM_PATH}/{requester.id}", json={})).ok()
     (await requester.put(f"{PLATFORM_PATH}/{full_user.id}", json={})).ok()
     friend_session = await friend.connect()
 
     await world.write(
         lambda call: call.notify(
             identities.AccountsMerged(
-                family_id=ApplicationId(game.id), source_id=UserId(provisional.id), user_id=UserId(full_user.id)
+                family_id=ApplicationId(game.id), source_id=UserId(provisional_users.id), user_id=UserId(full_user.id)
             )
         )
     )
@@ -397,23 +399,26 @@ async def test_a_merge_moves_friends_requests_and_blocks(world: World) -> None:
     assert await relationship_types(blocker) == {full_user.id: BLOCKED}
     assert await relationship_types(bearers_by_user_id[full_user.id], GAME_PATH) == {game_friend.id: FRIEND}
     assert await relationship_types(bearers_by_user_id[game_friend.id], GAME_PATH) == {full_user.id: FRIEND}
-    assert (await relationship_types(provisional), await relationship_types(requester)) == ({}, {full_user.id: FRIEND})
-    assert (await friend_session.next("RELATIONSHIP_REMOVE"))["id"] == str(provisional.id)
+    assert (await relationship_types(provisional_users), await relationship_types(requester)) == (
+        {},
+        {full_user.id: FRIEND},
+    )
+    assert (await friend_session.next("RELATIONSHIP_REMOVE"))["id"] == str(provisional_users.id)
     assert (await friend_session.next("RELATIONSHIP_ADD"))["id"] == str(full_user.id)
 
 
 async def test_a_moved_block_ends_friendships_of_the_full_account(world: World) -> None:
-    full_user, provisional, other_user = await create_users(world, 3)
+    full_user, provisional_users, other_user = await create_users(world, 3)
     game = await create_application(world)
     full_bearer, other_bearer = await world.bearer(full_user, game.id), await world.bearer(other_user, game.id)
     await befriend(full_user, other_user)
     await befriend(full_bearer, other_bearer, GAME_PATH)
-    (await other_user.put(f"{PLATFORM_PATH}/{provisional.id}", json={"type": BLOCKED})).ok()
+    (await other_user.put(f"{PLATFORM_PATH}/{provisional_users.id}", json={"type": BLOCKED})).ok()
 
     await world.write(
         lambda call: call.notify(
             identities.AccountsMerged(
-                family_id=ApplicationId(game.id), source_id=UserId(provisional.id), user_id=UserId(full_user.id)
+                family_id=ApplicationId(game.id), source_id=UserId(provisional_users.id), user_id=UserId(full_user.id)
             )
         )
     )
@@ -426,10 +431,10 @@ async def test_a_moved_block_ends_friendships_of_the_full_account(world: World) 
 
 
 async def test_an_unmerged_account_keeps_relationships_with_players(world: World) -> None:
-    full_user, provisional, player, nonplayer, game_friend, blocker = await create_users(world, 6)
+    full_user, provisional_users, player, nonplayer, game_friend, blocker = await create_users(world, 6)
     game = await create_application(world)
     bearers_by_user_id = {
-        user.id: await world.bearer(user, game.id) for user in (full_user, provisional, player, game_friend)
+        user.id: await world.bearer(user, game.id) for user in (full_user, provisional_users, player, game_friend)
     }
     await befriend(full_user, player)
     await befriend(full_user, nonplayer)
@@ -441,15 +446,15 @@ async def test_an_unmerged_account_keeps_relationships_with_players(world: World
             identities.AccountUnmerged(
                 family_id=ApplicationId(game.id),
                 user_id=UserId(full_user.id),
-                provisional_id=UserId(provisional.id),
+                provisional_id=UserId(provisional_users.id),
                 is_restricted=False,
             )
         )
     )
 
-    assert await relationship_types(provisional) == {player.id: FRIEND}
-    assert await relationship_types(bearers_by_user_id[provisional.id], GAME_PATH) == {game_friend.id: FRIEND}
-    assert await relationship_types(blocker) == {full_user.id: BLOCKED, provisional.id: BLOCKED}
+    assert await relationship_types(provisional_users) == {player.id: FRIEND}
+    assert await relationship_types(bearers_by_user_id[provisional_users.id], GAME_PATH) == {game_friend.id: FRIEND}
+    assert await relationship_types(blocker) == {full_user.id: BLOCKED, provisional_users.id: BLOCKED}
     assert await relationship_types(full_user) == {player.id: FRIEND, nonplayer.id: FRIEND}
 
 

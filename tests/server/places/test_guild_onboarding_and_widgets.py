@@ -94,8 +94,8 @@ async def test_the_new_member_guide_is_empty_until_it_is_written(world: World) -
     assert (await guild.audit_entries(AuditLogAction.HOME_SETTINGS_UPDATE))[0]["changes"] == [
         {"key": "enabled", "old_value": True, "new_value": False}
     ]
-    invalid = {"resource_channels": [{"channel_id": "1", "title": "x"}]}
-    assert (await guild.owner.put(path, json=invalid)).errors("resource_channels.0.channel_id")
+    invalid_body = {"resource_channels": [{"channel_id": "1", "title": "x"}]}
+    assert (await guild.owner.put(path, json=invalid_body)).errors("resource_channels.0.channel_id")
     (await bob.put(path, json=body)).rejected(403, 50013)
     (await (await world.user()).get(path)).rejected(403, 50001)
 

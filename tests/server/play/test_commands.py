@@ -134,14 +134,14 @@ async def test_bulk_overwrite_replaces_all_global_commands(world: World) -> None
     bot = await world.bot()
     path = global_path(bot)
     unchanged = (await bot.post(path, json=chat_command("kept"))).ok()
-    renamed = (await bot.post(path, json=chat_command("before"))).ok()
+    renamed_command = (await bot.post(path, json=chat_command("before"))).ok()
     (await bot.post(path, json=chat_command("gone"))).ok()
 
     response = await bot.put(
         path,
         json=[
             {"name": "Menu", "type": CommandType.USER},
-            {**chat_command("after"), "id": renamed["id"]},
+            {**chat_command("after"), "id": renamed_command["id"]},
             chat_command("kept", description="says hello"),
             chat_command("menu"),
         ],
@@ -150,9 +150,9 @@ async def test_bulk_overwrite_replaces_all_global_commands(world: World) -> None
     commands = response.ok()
     assert response.status == 200
     assert [command["name"] for command in commands] == ["Menu", "after", "kept", "menu"]
-    assert (commands[1]["id"], commands[2]["id"]) == (renamed["id"], unchanged["id"])
+    assert (commands[1]["id"], commands[2]["id"]) == (renamed_command["id"], unchanged["id"])
     assert commands[2]["version"] == unchanged["version"]
-    assert commands[1]["version"] != renamed["version"]
+    assert commands[1]["version"] != renamed_command["version"]
     stored_commands = (await bot.get(f"{path}?with_localizations=true")).ok()
     assert stored_commands == commands
     duplicate = await bot.put(path, json=[chat_command("a"), chat_command("b"), chat_command("a")])
@@ -459,14 +459,14 @@ async def test_an_invalid_command_names_the_invalid_field(
 async def test_the_total_text_of_a_command_is_limited(world: World) -> None:
     bot = await world.bot()
     choices = [{"name": f"{number}" * 10, "value": "x" * 90} for number in range(25)]
-    large = chat_command(options=[option(name=f"o{number}", choices=choices) for number in range(4)])
+    large_command = chat_command(options=[option(name=f"o{number}", choices=choices) for number in range(4)])
 
-    rejected_response = await bot.post(global_path(bot), json=large)
+    rejected_response = await bot.post(global_path(bot), json=large_command)
 
     assert rejected_response.errors("") == ["APPLICATION_COMMAND_TOO_LARGE"]
-    assert (await bot.put(global_path(bot), json=[large])).errors("0") == ["APPLICATION_COMMAND_TOO_LARGE"]
-    large["options"] = large["options"][:2]
-    (await bot.post(global_path(bot), json=large)).ok()
+    assert (await bot.put(global_path(bot), json=[large_command])).errors("0") == ["APPLICATION_COMMAND_TOO_LARGE"]
+    large_command["options"] = large_command["options"][:2]
+    (await bot.post(global_path(bot), json=large_command)).ok()
 
 
 def test_the_longest_localization_counts_toward_the_size() -> None:

@@ -151,13 +151,13 @@ async def test_options_of_every_type_are_resolved(setup: InteractionSetup) -> No
 
     interaction_data = interaction.payload["data"]
     assert {option["name"]: option["value"] for option in interaction_data["options"]} == option_values
-    resolved = interaction_data["resolved"]
-    assert resolved["users"][str(setup.user.id)]["username"] == "invoker"
-    member = resolved["members"][str(setup.user.id)]
+    resolved_data = interaction_data["resolved"]
+    assert resolved_data["users"][str(setup.user.id)]["username"] == "invoker"
+    member = resolved_data["members"][str(setup.user.id)]
     assert not {"user", "deaf", "mute"} & set(member)
     assert int(member["permissions"]) & Permissions.VIEW_CHANNEL
-    assert resolved["roles"][str(role_id)]["name"] == "red"
-    channel = resolved["channels"][str(setup.channel_id)]
+    assert resolved_data["roles"][str(role_id)]["name"] == "red"
+    channel = resolved_data["channels"][str(setup.channel_id)]
     assert (channel["name"], channel["type"], channel["guild_id"]) == ("general", 0, str(setup.guild.id))
     assert int(channel["permissions"]) & Permissions.VIEW_CHANNEL
     assert int(channel["app_permissions"]) & Permissions.VIEW_CHANNEL

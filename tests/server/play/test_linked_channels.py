@@ -144,9 +144,9 @@ async def test_a_repeated_nonce_creates_one_message_in_lobby_and_channel(world: 
     body = {"nonce": "n1", "enforce_nonce": True}
 
     first_message = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "one", **body})).ok()
-    repeated = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "two", **body})).ok()
+    repeated_message = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "two", **body})).ok()
 
-    assert repeated == first_message
+    assert repeated_message == first_message
     assert [message["content"] for message in (await alice.get(f"/lobbies/{lobby_id}/messages")).ok()] == ["one"]
     channel_messages = (await guild.owner.get(f"/channels/{guild.general}/messages?limit=1")).ok()
     assert [message["id"] for message in channel_messages] == [first_message["id"]]

@@ -434,9 +434,9 @@ async def test_a_repeated_nonce_returns_the_earlier_message_for_five_minutes(wor
     path, body = f"/lobbies/{lobby['id']}/messages", {"nonce": "n1", "enforce_nonce": True}
 
     first_response = await alice.post(path, json={"content": "one", **body})
-    repeated = await alice.post(path, json={"content": "two", **body})
+    repeated_response = await alice.post(path, json={"content": "two", **body})
 
-    assert (repeated.status, repeated.ok()) == (first_response.status, first_response.ok())
+    assert (repeated_response.status, repeated_response.ok()) == (first_response.status, first_response.ok())
     assert [message["content"] for message in (await alice.get(path)).ok()] == ["one"]
     # Nonces are scoped by author and lobby, and count only when enforced.
     for sender, target, payload in (
@@ -539,33 +539,33 @@ async def test_moderation_metadata_is_unknown_before_its_release_date(world: Wor
 
 async def test_a_merge_moves_memberships_and_messages(world: World) -> None:
     game = await create_game(world)
-    provisional, alice = await game.add_player(), await game.add_player()
-    lobby = await create_lobby(game.backend, provisional, flags=0)
-    (await provisional.post(f"/lobbies/{lobby['id']}/messages", json={"content": "hi"})).ok()
+    provisional_player, alice = await game.add_player(), await game.add_player()
+    lobby = await create_lobby(game.backend, provisional_player, flags=0)
+    (await provisional_player.post(f"/lobbies/{lobby['id']}/messages", json={"content": "hi"})).ok()
     session = await alice.connect_sdk()
 
-    signal = AccountsMerged(family_id=game.id, source_id=UserId(provisional.id), user_id=UserId(alice.id))  # type: ignore[arg-type]
+    signal = AccountsMerged(family_id=game.id, source_id=UserId(provisional_player.id), user_id=UserId(alice.id))  # type: ignore[arg-type]
     await world.write(lambda call: call.notify(signal))
 
     assert (await session.next("LOBBY_CREATE"))["id"] == lobby["id"]
     (message,) = (await alice.get(f"/lobbies/{lobby['id']}/messages")).ok()
     assert message["author"]["id"] == str(alice.id)
-    (await provisional.get(f"/lobbies/{lobby['id']}/messages")).rejected(403, 50001)
+    (await provisional_player.get(f"/lobbies/{lobby['id']}/messages")).rejected(403, 50001)
 
 
 async def test_an_unmerge_and_an_account_deletion_update_the_members(world: World) -> None:
     game = await create_game(world)
-    alice, provisional = await game.add_player(), await game.add_player()
+    alice, provisional_player = await game.add_player(), await game.add_player()
     lobby = await create_lobby(game.backend, alice)
 
     signal = AccountUnmerged(
         family_id=game.id,  # type: ignore[arg-type]
         user_id=UserId(alice.id),
-        provisional_id=UserId(provisional.id),
+        provisional_id=UserId(provisional_player.id),
         is_restricted=False,
     )
     await world.write(lambda call: call.notify(signal))
     updated_lobby = (await game.backend.get(f"/lobbies/{lobby['id']}")).ok()
-    assert [member["id"] for member in updated_lobby["members"]] == [str(provisional.id)]
-    await world.write(lambda call: call.notify(users.signals.UserDeleting(UserId(provisional.id))))
+    assert [member["id"] for member in updated_lobby["members"]] == [str(provisional_player.id)]
+    await world.write(lambda call: call.notify(users.signals.UserDeleting(UserId(provisional_player.id))))
     assert (await game.backend.get(f"/lobbies/{lobby['id']}")).ok()["members"] == []

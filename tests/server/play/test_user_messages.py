@@ -333,15 +333,15 @@ async def test_an_invite_requires_a_joinable_activity(world: World, problem: str
 
 
 async def test_a_merge_moves_channels_and_converts_duplicates_to_groups(world: World) -> None:
-    game, provisional, bob = await create_game_with_friends(world)
+    game, provisional_player, bob = await create_game_with_friends(world)
     alice, carol = await game.add_player(), await game.add_player()
-    await befriend(provisional, carol)
+    await befriend(provisional_player, carol)
     await befriend(alice, bob)
-    (await provisional.post(f"/users/{carol.id}/messages", json={"content": "to carol"})).ok()
-    (await provisional.post(f"/users/{bob.id}/messages", json={"content": "to bob"})).ok()
+    (await provisional_player.post(f"/users/{carol.id}/messages", json={"content": "to carol"})).ok()
+    (await provisional_player.post(f"/users/{bob.id}/messages", json={"content": "to bob"})).ok()
     (await alice.post(f"/users/{bob.id}/messages", json={"content": "also to bob"})).ok()
 
-    signal = AccountsMerged(family_id=game.id, source_id=UserId(provisional.id), user_id=UserId(alice.id))  # type: ignore[arg-type]
+    signal = AccountsMerged(family_id=game.id, source_id=UserId(provisional_player.id), user_id=UserId(alice.id))  # type: ignore[arg-type]
     await world.write(lambda call: call.notify(signal))
 
     (message,) = (await alice.get(f"/users/{carol.id}/messages")).ok()

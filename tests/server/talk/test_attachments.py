@@ -335,14 +335,18 @@ async def test_files_are_deleted_a_day_after_their_messages(world: World) -> Non
 async def test_files_of_a_forwarded_message_are_not_deleted(world: World) -> None:
     guild = await world.guild()
     other_channel_id = await guild.channel("other")
-    forwarded, not_forwarded = [
+    forwarded_messages, not_forwarded = [
         (await send_files(guild.owner, messages_path(guild), ("a.png", PNG))).ok() for _ in range(2)
     ]
-    reference = {"type": MessageReferenceType.FORWARD, "message_id": forwarded["id"], "channel_id": str(guild.general)}
+    reference = {
+        "type": MessageReferenceType.FORWARD,
+        "message_id": forwarded_messages["id"],
+        "channel_id": str(guild.general),
+    }
     (await guild.owner.post(f"/channels/{other_channel_id}/messages", json={"message_reference": reference})).ok()
 
-    for message in (forwarded, not_forwarded):
+    for message in (forwarded_messages, not_forwarded):
         (await guild.owner.delete(f"{messages_path(guild)}/{message['id']}")).ok()
     world.clock.advance(ATTACHMENT_URL_SECONDS * 1000)
 
-    await wait_until_files_exist(world, [True, False], forwarded, not_forwarded)
+    await wait_until_files_exist(world, [True, False], forwarded_messages, not_forwarded)

@@ -619,8 +619,8 @@ async def test_exempt_members_bots_and_channels_are_not_checked(world: World) ->
         )
     ).ok()
     await guild.send_message(bob, "bad", channel_id=int(thread["id"]))
-    private = (await bob.post("/users/@me/channels", json={"recipient_id": str(carol.id)})).ok()
-    await guild.send_message(bob, "bad", channel_id=int(private["id"]))
+    private_channel = (await bob.post("/users/@me/channels", json={"recipient_id": str(carol.id)})).ok()
+    await guild.send_message(bob, "bad", channel_id=int(private_channel["id"]))
 
 
 async def test_webhooks_and_interaction_responses_are_not_checked(world: World) -> None:

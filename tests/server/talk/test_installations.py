@@ -323,10 +323,14 @@ async def test_users_list_the_applications_that_they_added_to_guilds(world: Worl
     member = await guild.member()
     (await install(client, guild)).ok()
 
-    [added] = (await guild.owner.get("/users/@me/integrations")).ok()
+    [added_integrations] = (await guild.owner.get("/users/@me/integrations")).ok()
 
-    assert (added["guild"]["id"], added["guild"]["name"], added["can_delete"]) == (str(guild.id), "Guild", True)
-    assert added["integration"]["application"]["bot"]["id"] == str(client.bot.id if client.bot else None)
+    assert (
+        added_integrations["guild"]["id"],
+        added_integrations["guild"]["name"],
+        added_integrations["can_delete"],
+    ) == (str(guild.id), "Guild", True)
+    assert added_integrations["integration"]["application"]["bot"]["id"] == str(client.bot.id if client.bot else None)
     assert (await member.get("/users/@me/integrations")).ok() == []
     (await guild.owner.delete(f"/guilds/{guild.id}/integrations/{client.id}")).ok()
     assert (await guild.owner.get("/users/@me/integrations")).ok() == []

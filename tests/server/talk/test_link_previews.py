@@ -97,8 +97,8 @@ def test_only_served_platforms_fetch_links_by_default() -> None:
 
 
 def test_hosts_in_settings_are_separated_by_commas() -> None:
-    loaded = settings.load(environ={"HUBBUB_LINK_PREVIEWS_DENIED_HOSTS": "a.example, b.example"})
-    assert loaded.link_previews.denied_hosts == ("a.example", "b.example")
+    loaded_settings = settings.load(environ={"HUBBUB_LINK_PREVIEWS_DENIED_HOSTS": "a.example, b.example"})
+    assert loaded_settings.link_previews.denied_hosts == ("a.example", "b.example")
     with pytest.raises(settings.ConfigError, match="lowercase host names, separated by commas"):
         settings.load(environ={"HUBBUB_LINK_PREVIEWS_ALLOWED_HOSTS": "https://a.example"})
 
@@ -390,8 +390,10 @@ async def test_bots_webhooks_and_direct_messages_have_previews(guild: Guild, web
 
     message = await webhook.send_message(link)
     friend = await guild.member()
-    private = await open_dm(guild.owner, friend)
-    direct_message = (await guild.owner.post(f"/channels/{private['id']}/messages", json={"content": link})).ok()
+    private_channel = await open_dm(guild.owner, friend)
+    direct_message = (
+        await guild.owner.post(f"/channels/{private_channel['id']}/messages", json={"content": link})
+    ).ok()
     await guild.world.run_due_jobs()
     assert len((await get_message(guild.owner, message))["embeds"]) == 1
     assert len((await get_message(friend, direct_message))["embeds"]) == 1

@@ -372,5 +372,5 @@ async def test_every_sender_creates_a_message(setup: CreationSetup, sender: str)
 
     assert (row.content, row.is_ephemeral, response["content"]) == ("hi", sender == "ephemeral", "hi")
     # The first direct message opens the channel of the recipient.
-    opened = ["CHANNEL_CREATE"] if sender == "player" else []
-    assert [dispatch["event"] for dispatch in dispatches] == [*opened, "MESSAGE_CREATE"]
+    opening_events = ["CHANNEL_CREATE"] if sender == "player" else []
+    assert [dispatch["event"] for dispatch in dispatches] == [*opening_events, "MESSAGE_CREATE"]

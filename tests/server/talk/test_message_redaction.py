@@ -88,11 +88,11 @@ class RedactionSetup:
 
     async def assert_redacted(self, message: dict[str, Any], event: str = "MESSAGE_CREATE") -> dict[str, Any]:
         """Assert that the bot without the intent receives the message without content; return the received payload."""
-        full, redacted = [
+        full_events, redacted = [
             await session.next(event, lambda data: data["id"] == message["id"])
             for session in (self._full_session, self._redacted_session)
         ]
-        assert redacted == strip_content(full)
+        assert redacted == strip_content(full_events)
         assert SECRET not in json.dumps(redacted)
         return redacted
 

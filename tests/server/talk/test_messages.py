@@ -236,8 +236,8 @@ async def test_content_visibility_is_decided_for_each_nested_message(world: Worl
         ("", [""]),
     ]
     # A reply to a forward contains three messages.
-    forwarded = (await bob.post(path, json=forward_body(mentioning, f"<@{bot.id}> see"))).ok()
-    reply_to_forward = (await bob.post(path, json=reply_body(forwarded, "aha"))).ok()
+    forwarded_message = (await bob.post(path, json=forward_body(mentioning, f"<@{bot.id}> see"))).ok()
+    reply_to_forward = (await bob.post(path, json=reply_body(forwarded_message, "aha"))).ok()
     assert await visible_contents(reply_to_forward) == [
         ("", [f"<@{bot.id}> see", ""]),
         ("", ["", mentioning["content"]]),
@@ -247,7 +247,7 @@ async def test_content_visibility_is_decided_for_each_nested_message(world: Worl
 async def test_an_empty_message_is_rejected(world: World) -> None:
     guild = await world.guild()
     path = f"/channels/{guild.general}/messages"
-    empty: list[dict[str, Any]] = [
+    empty_bodies: list[dict[str, Any]] = [
         {},
         {"content": ""},
         {"content": " \n "},
@@ -255,7 +255,7 @@ async def test_an_empty_message_is_rejected(world: World) -> None:
         {"embeds": []},
         {"flags": MessageFlags.SUPPRESS_EMBEDS},
     ]
-    for body in empty:
+    for body in empty_bodies:
         (await guild.owner.post(path, json=body)).rejected(400, 50006)
 
 
@@ -380,8 +380,8 @@ async def test_a_repeated_nonce_returns_the_earlier_message_for_five_minutes(wor
     session = await bot.connect()
     body: dict[str, Any] = {"nonce": "n1", "enforce_nonce": True}
     first_message = await guild.send_message(bot, "one", **body)
-    repeated = await guild.send_message(bot, "two", **body)
-    assert repeated == first_message
+    repeated_message = await guild.send_message(bot, "two", **body)
+    assert repeated_message == first_message
     await session.next("MESSAGE_CREATE")
     await session.assert_not_received("MESSAGE_CREATE")
     assert (await guild.send_message(bot, "three", nonce="n1"))["id"] != first_message["id"]
@@ -512,19 +512,19 @@ async def test_a_forward_contains_a_copy_that_remains_after_the_message_is_delet
     source = await guild.send_message(guild.owner, f"news <@{bob.id}>", embeds=[{"title": "t"}])
     reference = {"type": MessageReferenceType.FORWARD, "message_id": source["id"], "channel_id": str(guild.general)}
     path = f"/channels/{other_channel_id}/messages"
-    forwarded = (await bob.post(path, json={"message_reference": reference})).ok()
-    assert forwarded["type"] == MessageType.DEFAULT
-    assert forwarded["content"] == ""
-    assert forwarded["flags"] == MessageFlags.HAS_SNAPSHOT
-    assert forwarded["mentions"] == []
-    assert "referenced_message" not in forwarded
-    copy = forwarded["message_snapshots"][0]["message"]
+    forwarded_message = (await bob.post(path, json={"message_reference": reference})).ok()
+    assert forwarded_message["type"] == MessageType.DEFAULT
+    assert forwarded_message["content"] == ""
+    assert forwarded_message["flags"] == MessageFlags.HAS_SNAPSHOT
+    assert forwarded_message["mentions"] == []
+    assert "referenced_message" not in forwarded_message
+    copy = forwarded_message["message_snapshots"][0]["message"]
     assert (copy["content"], copy["embeds"][0]["title"]) == (source["content"], "t")
     assert "author" not in copy
     (await guild.owner.delete(f"/channels/{guild.general}/messages/{source['id']}")).ok()
     forward_reference = {
         "type": MessageReferenceType.FORWARD,
-        "message_id": forwarded["id"],
+        "message_id": forwarded_message["id"],
         "channel_id": str(other_channel_id),
     }
     second_forward = (await bob.post(path, json={"message_reference": forward_reference})).ok()
@@ -581,8 +581,8 @@ async def test_an_app_forwards_only_content_it_can_read(world: World) -> None:
     error = (await bot.post(path, json=body(source))).rejected(400, 160014)
     assert error["message"] == "You cannot forward a message whose content you cannot read"
     assert (await bot.post(path, json=body(mentioning))).ok()["message_snapshots"][0]["message"]["content"]
-    forwarded = await guild.send_message(guild.owner, f"<@{bot.id}> see", **body(source))
-    (await bot.post(path, json=body(forwarded))).rejected(400, 160014)
+    forwarded_message = await guild.send_message(guild.owner, f"<@{bot.id}> see", **body(source))
+    (await bot.post(path, json=body(forwarded_message))).rejected(400, 160014)
     world.clock.set(changes.FORWARD_READABLE_CONTENT.at_ms - 1)
     (await bot.post(path, json=body(source))).ok()
 
@@ -945,8 +945,8 @@ async def test_a_ban_deletes_the_latest_messages_of_the_banned_user(world: World
     events = [await session.next("MESSAGE_DELETE_BULK"), await session.next("MESSAGE_DELETE_BULK")]
     assert {event["channel_id"] for event in events} == {str(guild.general), str(other_channel_id)}
     assert late_message["id"] in {message for event in events for message in event["ids"]}
-    remaining = [message["id"] for message in (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()]
-    assert remaining == [retained_message["id"], early_message["id"]]
+    remaining_ids = [message["id"] for message in (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()]
+    assert remaining_ids == [retained_message["id"], early_message["id"]]
 
 
 # Announcements and private channels

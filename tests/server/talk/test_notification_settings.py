@@ -164,8 +164,8 @@ async def test_invalid_settings_are_rejected_at_their_field(world: World) -> Non
     assert await errors("mute_config.selected_time_window", {"mute_config": {"selected_time_window": -2}})
     late_mute = {"muted": True, "mute_config": {"end_time": "2030-01-01T00:00:00Z"}}
     assert await errors("mute_config.end_time", late_mute) == ["MUTE_TOO_LONG"]
-    foreign = {"channel_overrides": {str(other_guild.general): {"muted": True}}}
-    assert await errors(f"channel_overrides.{other_guild.general}", foreign) == ["CHANNEL_UNKNOWN"]
+    foreign_overrides = {"channel_overrides": {str(other_guild.general): {"muted": True}}}
+    assert await errors(f"channel_overrides.{other_guild.general}", foreign_overrides) == ["CHANNEL_UNKNOWN"]
     assert await errors(f"channel_overrides.{dm_id}", {"channel_overrides": {dm_id: {"muted": True}}}, None) == [
         "CHANNEL_UNKNOWN"
     ]

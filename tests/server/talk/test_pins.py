@@ -26,9 +26,9 @@ async def test_a_pin_is_stored_published_and_audited(world: World, route: str) -
     event = await session.next("CHANNEL_PINS_UPDATE")
     assert event["channel_id"] == str(guild.general)
     assert event["guild_id"] == str(guild.id)
-    updated_event = await session.next("MESSAGE_UPDATE")
-    assert updated_event["id"] == message["id"]
-    assert updated_event["pinned"] is True
+    message_update = await session.next("MESSAGE_UPDATE")
+    assert message_update["id"] == message["id"]
+    assert message_update["pinned"] is True
     system_message = await session.next("MESSAGE_CREATE")
     assert system_message["type"] == MessageType.CHANNEL_PINNED_MESSAGE
     assert system_message["author"]["id"] == str(bot.id)

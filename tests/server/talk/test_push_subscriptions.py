@@ -443,8 +443,8 @@ async def test_subscriptions_are_exported_and_deleted_with_the_user(
     carol = await register_user(private_targets_world, "carol")
     subscription = await service.subscribe(carol)
 
-    exported = (await carol.get("/users/@me/harvest")).ok()
-    assert exported["records"]["push_subscriptions"] == [subscription]
+    harvest = (await carol.get("/users/@me/harvest")).ok()
+    assert harvest["records"]["push_subscriptions"] == [subscription]
     (await carol.post("/users/@me/delete", json={"password": PASSWORD})).ok()
     # The next user of the browser is not affected by the deletion.
     dave = await private_targets_world.user()

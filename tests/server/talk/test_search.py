@@ -607,8 +607,8 @@ async def test_thread_search_requires_an_index_a_readable_channel_and_valid_para
     assert (await bob.get(path)).ok() == {"threads": [], "members": [], "has_more": False, "total_results": 0}
     voice_channel_id = await guild.channel("voice", type=ChannelType.GUILD_VOICE)
     (await bob.get(f"/channels/{voice_channel_id}/threads/search")).rejected(400, 50024)
-    private = (await bob.post("/users/@me/channels", json={"recipient_id": str(guild.owner.id)})).ok()["id"]
-    (await bob.get(f"/channels/{private}/threads/search")).rejected(400, 50003)
+    private_channel_id = (await bob.post("/users/@me/channels", json={"recipient_id": str(guild.owner.id)})).ok()["id"]
+    (await bob.get(f"/channels/{private_channel_id}/threads/search")).rejected(400, 50003)
     (await bob.get("/channels/1/threads/search")).rejected(404, 10003)
     (await (await world.user()).get(path)).rejected(403, 50001)
     await guild.overwrite(guild.general, bob.id, deny=Permissions.READ_MESSAGE_HISTORY)

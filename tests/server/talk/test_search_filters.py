@@ -84,8 +84,8 @@ async def create_messages(world: World, bob: Actor) -> tuple[SearchSetup, dict[s
     await setup.send_message(
         "reply", message_reference={"message_id": first_id}, allowed_mentions={"replied_user": False}
     )
-    pinned = await setup.send_message("pinned")
-    (await setup.owner.put(f"/channels/{guild.general}/messages/pins/{pinned}")).ok()
+    pinned_message = await setup.send_message("pinned")
+    (await setup.owner.put(f"/channels/{guild.general}/messages/pins/{pinned_message}")).ok()
     await setup.send_message("see https://www.example.com/a")
     await setup.send_message(
         "article embed", bot, embeds=[{"title": "article", "type": "video", "provider": {"name": "Claimed"}}]

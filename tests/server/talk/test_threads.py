@@ -61,8 +61,8 @@ async def test_a_thread_started_from_a_message_has_the_id_of_the_message(world: 
         f"/channels/{guild.general}/messages/{message['id']}/threads", json={"name": "x"}
     )
     second_response.rejected(400, 160004)
-    fetched = (await guild.owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
-    assert fetched["thread"]["id"] == message["id"]
+    fetched_message = (await guild.owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
+    assert fetched_message["thread"]["id"] == message["id"]
 
 
 async def test_a_thread_from_an_older_message_posts_a_system_message(world: World) -> None:
@@ -114,9 +114,9 @@ async def test_a_thread_without_a_message_is_private_by_default(world: World) ->
     thread = (await guild.owner.post(f"/channels/{guild.general}/threads", json={"name": "quiet"})).ok()
     assert (thread["type"], thread["thread_metadata"]["invitable"]) == (PRIVATE_THREAD, True)
     assert "message" not in thread
-    public = await guild.get_channel(await guild.owner.create_thread(guild.general))
-    assert public["type"] == PUBLIC_THREAD
-    assert "invitable" not in public["thread_metadata"]
+    public_thread = await guild.get_channel(await guild.owner.create_thread(guild.general))
+    assert public_thread["type"] == PUBLIC_THREAD
+    assert "invitable" not in public_thread["thread_metadata"]
 
 
 async def test_an_announcement_channel_has_announcement_threads(world: World) -> None:

@@ -1253,8 +1253,10 @@ async def test_a_crosspost_is_copied_updated_and_marked_as_deleted(world: World)
     deleted_event = await session.next("MESSAGE_UPDATE", lambda event: event["id"] == copy["id"])
     assert deleted_event["content"] == copies.DELETED_CONTENT
     assert deleted_event["flags"] == MessageFlags.IS_CROSSPOST | MessageFlags.SOURCE_MESSAGE_DELETED
-    remaining = await world.write(lambda call: store.list_crossposts(call.tx, channel, int(message["id"]), 0, 10))
-    assert remaining == []
+    remaining_crossposts = await world.write(
+        lambda call: store.list_crossposts(call.tx, channel, int(message["id"]), 0, 10)
+    )
+    assert remaining_crossposts == []
 
 
 async def test_crossposts_are_delivered_in_batches(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,9 +91,9 @@ async def test_a_signed_url_is_valid_for_a_day(client: Client, clock: Controlled
     clock.advance(86_400_000 - 1)
     assert (await client.get(url)).status == 200
     clock.advance(1)
-    expired = await client.get(url)
-    assert expired.status == 404
-    assert await expired.json() == {"message": "404: Not Found", "code": 0}
+    expired_response = await client.get(url)
+    assert expired_response.status == 404
+    assert await expired_response.json() == {"message": "404: Not Found", "code": 0}
 
 
 async def test_a_modified_url_responds_with_404(client: Client) -> None:
@@ -131,8 +131,8 @@ async def test_active_content_is_sent_as_a_download(client: Client) -> None:
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
     assert (await client.get(signed_url(2, "a.html"))).headers["Content-Type"] == "image/png"
-    empty = await client.get(signed_url(4, "empty.txt"))
-    assert (empty.status, await empty.read()) == (200, b"")
+    empty_response = await client.get(signed_url(4, "empty.txt"))
+    assert (empty_response.status, await empty_response.read()) == (200, b"")
 
 
 @pytest.mark.parametrize(
@@ -328,8 +328,8 @@ async def test_byte_ranges_are_served(client: Client) -> None:
     assert await suffix.read() == AVATAR[-3:]
     beyond = await client.get(url, headers={"Range": f"bytes={avatar_bytes}-"})
     assert (beyond.status, beyond.headers["Content-Range"]) == (416, f"bytes */{avatar_bytes}")
-    other = await client.get(url, headers={"Range": "bytes=1-4", "If-Range": '"other"'})
-    assert (other.status, await other.read()) == (200, AVATAR)
+    other_response = await client.get(url, headers={"Range": "bytes=1-4", "If-Range": '"other"'})
+    assert (other_response.status, await other_response.read()) == (200, AVATAR)
     head = await client.head(url)
     assert (head.headers["Content-Length"], await head.read()) == (str(avatar_bytes), b"")
 

@@ -56,10 +56,10 @@ async def test_responses_and_events_have_the_permissions_of_their_version(
     assert permission_fields(next(role for role in ready_roles if role["id"] == str(role_id))) == expected
 
     # Every version accepts a number in a request. Each session receives the form of its own version.
-    created = await guild.owner.post(
+    created_response = await guild.owner.post(
         f"{base}/guilds/{guild.id}/roles", json={"name": "new", "permissions": int(WIDE_PERMISSIONS)}
     )
-    assert permission_fields(created.ok()) == expected
+    assert permission_fields(created_response.ok()) == expected
     assert permission_fields((await session.next("GUILD_ROLE_CREATE"))["role"]) == expected
     assert permission_fields((await current_session.next("GUILD_ROLE_CREATE"))["role"]) == STRING_FIELDS
 
@@ -67,9 +67,9 @@ async def test_responses_and_events_have_the_permissions_of_their_version(
 def test_free_form_fields_and_other_values_are_unchanged() -> None:
     body = b'{"metadata":{"allow":"1"},"permissions":[{"permission":true}],"deny":"x","options":[{"allow":"3"}]}'
 
-    converted = convert_permissions(body)
+    converted_body = convert_permissions(body)
 
-    assert converted == (
+    assert converted_body == (
         b'{"metadata":{"allow":"1"},"permissions":[{"permission":true}],"deny":"x",'
         b'"options":[{"allow":3,"allow_new":"3"}]}'
     )

@@ -157,9 +157,9 @@ async def test_the_voice_state_list_replaces_the_calls_of_a_session(make_caller:
 
     # The player mutes in the second call and leaves the first.
     await alice.update_voice_state(second_lobby_id, self_mute=True)
-    left, muted = [await bob.session.next(VOICE_STATE_EVENT) for _ in range(2)]
-    assert (left["lobby_id"], left["channel_id"]) == (str(first_lobby_id), None)
-    assert (muted["lobby_id"], muted["channel_id"], muted["self_mute"]) == (
+    left_state, muted_state = [await bob.session.next(VOICE_STATE_EVENT) for _ in range(2)]
+    assert (left_state["lobby_id"], left_state["channel_id"]) == (str(first_lobby_id), None)
+    assert (muted_state["lobby_id"], muted_state["channel_id"], muted_state["self_mute"]) == (
         str(second_lobby_id),
         str(second_lobby_id),
         True,
@@ -211,9 +211,9 @@ async def test_a_rejected_join_is_reported_only_to_the_player(
     if reason == "unknown":
         lobby_id = 4711
     elif reason == "another game's":
-        other = await create_game(world, "Other")
+        other_game = await create_game(world, "Other")
         await bob.session.next("LOBBY_CREATE")
-        lobby_id = await create_lobby_of_players(await other.add_player(users[0]))
+        lobby_id = await create_lobby_of_players(await other_game.add_player(users[0]))
     elif reason == "full":
         await create_lobby_of_players(player_of(alice))
 
@@ -235,11 +235,11 @@ async def test_a_rejected_join_is_reported_only_to_the_player(
 async def test_a_session_without_the_scope_gets_no_response(game: Game, make_caller: MakeCaller) -> None:
     alice = await make_caller()
     lobby_id = await create_lobby_of_players(player_of(alice))
-    limited = await make_caller(await game.add_player(scope="openid sdk.social_layer_presence"))
-    await limited.update_voice_state(lobby_id)
-    await limited.session.send(GatewayOpcode.LOBBY_VOICE_SERVER_PING, {"lobby_id": str(lobby_id)})
-    await limited.session.wait_processed()
-    await limited.session.assert_not_received(VOICE_STATE_EVENT, VOICE_SERVER_EVENT)
+    limited_caller = await make_caller(await game.add_player(scope="openid sdk.social_layer_presence"))
+    await limited_caller.update_voice_state(lobby_id)
+    await limited_caller.session.send(GatewayOpcode.LOBBY_VOICE_SERVER_PING, {"lobby_id": str(lobby_id)})
+    await limited_caller.session.wait_processed()
+    await limited_caller.session.assert_not_received(VOICE_STATE_EVENT, VOICE_SERVER_EVENT)
 
 
 @pytest.mark.one_postgres_case
@@ -383,14 +383,14 @@ async def test_a_resumed_gateway_session_receives_missed_voice_states(world: Wor
     alice, bob = await make_caller(), await make_caller()
     lobby_id = await create_lobby_of_players(player_of(alice), player_of(bob))
     await alice.session.next("LOBBY_MEMBER_ADD")
-    ready, last = alice.session.ready, alice.session.dispatches[-1]["s"]
+    ready, last_sequence = alice.session.ready, alice.session.dispatches[-1]["s"]
     alice.session.socket._response.connection.transport.abort()
     assert alice.session._task is not None
     await alice.session._task
     await bob.join(lobby_id)
     socket = await world.client.ws_connect(f"{world.gateway}?v=10&encoding=json")
     await socket.receive_json()
-    resume = {"token": player_of(alice).header, "session_id": ready["session_id"], "seq": last}
+    resume = {"token": player_of(alice).header, "session_id": ready["session_id"], "seq": last_sequence}
     await socket.send_json({"op": GatewayOpcode.RESUME, "d": resume})
     missed = []
     while "RESUMED" not in missed:

@@ -162,18 +162,18 @@ async def test_only_a_client_with_the_key_can_change_its_address(guild: Guild, m
     await other_client.discover_ip()
     await send_and_assert_next_frame(second_caller, first_caller, fake_encrypted_frame("still here"))
     # A client with the key may change its address.
-    moved = await make_caller()
-    moved.ready, moved.session_description, moved.last_nonce, moved.last_sequence = (
+    moved_caller = await make_caller()
+    moved_caller.ready, moved_caller.session_description, moved_caller.last_nonce, moved_caller.last_sequence = (
         second_caller.ready,
         second_caller.session_description,
         50,
         50,
     )
-    await moved.discover_ip()
-    moved.send_frame(fake_encrypted_frame("moved"))
+    await moved_caller.discover_ip()
+    moved_caller.send_frame(fake_encrypted_frame("moved"))
     assert await first_caller.receive_media() == (second_caller.ready["ssrc"], fake_encrypted_frame("moved"))
     first_caller.send_frame(fake_encrypted_frame("found"))
-    assert await moved.receive_media() == (first_caller.ready["ssrc"], fake_encrypted_frame("found"))
+    assert await moved_caller.receive_media() == (first_caller.ready["ssrc"], fake_encrypted_frame("found"))
 
 
 async def test_a_discovery_request_does_not_change_the_address_of_a_listener(
@@ -190,21 +190,23 @@ async def test_a_discovery_request_does_not_change_the_address_of_a_listener(
 async def test_an_address_that_was_not_discovered_receives_nothing_until_it_sends(
     guild: Guild, make_caller: MakeCaller
 ) -> None:
-    first_caller, second = await make_caller(), await make_caller()
+    first_caller, second_caller = await make_caller(), await make_caller()
     await first_caller.join_and_connect(guild.channels["Lounge"])
-    await second.join(guild.channels["Lounge"])
-    await second.open_socket()
-    await second.identify()
-    address = await second.discover_ip()
-    second.discovered_address = (address[0], first_caller.discovered_address[1])
-    await second.select_protocol()
-    await second.send_json(VoiceOpcode.SPEAKING, {"speaking": 1, "delay": 0, "ssrc": second.ready["ssrc"]})
-    await second.heartbeat()
+    await second_caller.join(guild.channels["Lounge"])
+    await second_caller.open_socket()
+    await second_caller.identify()
+    address = await second_caller.discover_ip()
+    second_caller.discovered_address = (address[0], first_caller.discovered_address[1])
+    await second_caller.select_protocol()
+    await second_caller.send_json(
+        VoiceOpcode.SPEAKING, {"speaking": 1, "delay": 0, "ssrc": second_caller.ready["ssrc"]}
+    )
+    await second_caller.heartbeat()
     first_caller.send_frame(fake_encrypted_frame("too early"))
     await first_caller.wait_packets_read()
-    second.send_frame(fake_encrypted_frame("here I am"))
-    assert await first_caller.receive_media() == (second.ready["ssrc"], fake_encrypted_frame("here I am"))
-    await send_and_assert_next_frame(second, first_caller, fake_encrypted_frame("in time"))
+    second_caller.send_frame(fake_encrypted_frame("here I am"))
+    assert await first_caller.receive_media() == (second_caller.ready["ssrc"], fake_encrypted_frame("here I am"))
+    await send_and_assert_next_frame(second_caller, first_caller, fake_encrypted_frame("in time"))
 
 
 def test_a_discovery_request_from_an_unproven_address_gets_one_response_of_its_size() -> None:
@@ -263,9 +265,9 @@ async def test_packets_before_the_speaking_message_are_buffered(guild: Guild, ma
     await third_caller.heartbeat()
     third_caller.send_frame(fake_encrypted_frame("in time"))
     # A limited number of packets from before the Speaking message is buffered.
-    received = [await second_caller.receive_media() for _ in range(17)]
+    received_packets = [await second_caller.receive_media() for _ in range(17)]
     expected = [*(f"early {number}" for number in range(4, 20)), "in time"]
-    assert received == [(third_caller.ready["ssrc"], fake_encrypted_frame(text)) for text in expected]
+    assert received_packets == [(third_caller.ready["ssrc"], fake_encrypted_frame(text)) for text in expected]
 
 
 async def wait_voice_state_applied(world: World, caller: Caller, **state: bool) -> None:
@@ -373,14 +375,14 @@ async def test_receiver_reports_and_a_final_bye_are_sent(guild: Guild, make_call
 
 async def test_a_control_packet_confirms_a_new_address(world: World, guild: Guild, make_caller: MakeCaller) -> None:
     first_caller, second_caller = await connect_two_callers(make_caller, guild)
-    moved = await make_caller()
-    moved.ready, moved.session_description = second_caller.ready, second_caller.session_description
-    await moved.discover_ip()
+    moved_caller = await make_caller()
+    moved_caller.ready, moved_caller.session_description = second_caller.ready, second_caller.session_description
+    await moved_caller.discover_ip()
     header = struct.pack(">BBHI", 0x80, 201, 1, second_caller.ready["ssrc"])
-    moved.send_datagram(encrypt_packet(AES, second_caller.secret_key, header, b"", 99))
-    await moved.wait_packets_read()
+    moved_caller.send_datagram(encrypt_packet(AES, second_caller.secret_key, header, b"", 99))
+    await moved_caller.wait_packets_read()
     first_caller.send_frame(fake_encrypted_frame("found"))
-    assert await moved.receive_media() == (first_caller.ready["ssrc"], fake_encrypted_frame("found"))
+    assert await moved_caller.receive_media() == (first_caller.ready["ssrc"], fake_encrypted_frame("found"))
 
 
 @pytest.mark.one_postgres_case
@@ -445,12 +447,12 @@ async def test_encrypted_frames_are_not_forwarded_to_clients_without_encryption(
     world: World, guild: Guild, make_caller: MakeCaller
 ) -> None:
     world.clock.set(changes.E2EE_VOICE_ONLY.at_ms - 1)
-    new, old = await make_caller(), await make_caller()
-    await new.join_and_connect(guild.channels["Lounge"])
-    await old.join_and_connect(guild.channels["Lounge"], max_dave_protocol_version=0)
-    assert old.session_description["dave_protocol_version"] == 0
-    new.send_frame(fake_encrypted_frame("encrypted"))
-    await send_and_assert_next_frame(old, new, b"plain")
+    new_caller, old_caller = await make_caller(), await make_caller()
+    await new_caller.join_and_connect(guild.channels["Lounge"])
+    await old_caller.join_and_connect(guild.channels["Lounge"], max_dave_protocol_version=0)
+    assert old_caller.session_description["dave_protocol_version"] == 0
+    new_caller.send_frame(fake_encrypted_frame("encrypted"))
+    await send_and_assert_next_frame(old_caller, new_caller, b"plain")
 
 
 def test_a_replay_window_accepts_each_number_once() -> None:

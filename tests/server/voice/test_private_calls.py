@@ -62,8 +62,8 @@ async def group(world: World, make_caller: MakeCaller) -> GroupMembers:
     """Three users and their group DM."""
     callers = [await make_caller() for _ in range(3)]
     await world.guild(*(caller.actor for caller in callers))
-    others = [str(caller.actor.id) for caller in callers[1:]]
-    channel = (await callers[0].actor.post("/users/@me/channels", json={"recipients": others})).ok()
+    other_ids = [str(caller.actor.id) for caller in callers[1:]]
+    channel = (await callers[0].actor.post("/users/@me/channels", json={"recipients": other_ids})).ok()
     return callers, int(channel["id"])
 
 
@@ -82,8 +82,8 @@ async def test_two_friends_call_each_other(friends: FriendPair) -> None:
     await alice.update_voice_state(channel_id)
     message = await bob.session.next("MESSAGE_CREATE")
     assert (message["type"], message["call"]) == (MessageType.CALL, {"participants": [str(alice.actor.id)]})
-    created = await bob.session.next("CALL_CREATE")
-    assert created == {
+    call_create = await bob.session.next("CALL_CREATE")
+    assert call_create == {
         "channel_id": str(channel_id),
         "message_id": message["id"],
         "region": "local",
@@ -114,9 +114,9 @@ async def test_two_friends_call_each_other(friends: FriendPair) -> None:
     await bob.join_and_connect(channel_id)
     # Joining stops the ringing and adds the user to the participants.
     assert (await alice.session.next("CALL_UPDATE"))["ringing"] == [str(bob.actor.id)]
-    updated = await alice.session.next("MESSAGE_UPDATE")
-    assert updated["call"] == {"participants": [str(alice.actor.id), str(bob.actor.id)]}
-    assert updated["edited_timestamp"] is None
+    message_update = await alice.session.next("MESSAGE_UPDATE")
+    assert message_update["call"] == {"participants": [str(alice.actor.id), str(bob.actor.id)]}
+    assert message_update["edited_timestamp"] is None
     assert (await alice.session.next("CALL_UPDATE"))["ringing"] == []
     bob.send_frame(fake_encrypted_frame("hello"))
     assert await alice.receive_media() == (bob.ready["ssrc"], fake_encrypted_frame("hello"))
@@ -131,8 +131,8 @@ async def test_two_friends_call_each_other(friends: FriendPair) -> None:
     ended = await alice.session.next("MESSAGE_UPDATE")
     assert ended["call"]["participants"] == [str(alice.actor.id), str(bob.actor.id)]
     assert ended["call"]["ended_timestamp"].startswith("2026-11-18T")
-    (stored,) = (await bob.actor.get(f"/channels/{channel_id}/messages")).ok()
-    assert stored["call"] == ended["call"]
+    (stored_messages,) = (await bob.actor.get(f"/channels/{channel_id}/messages")).ok()
+    assert stored_messages["call"] == ended["call"]
     # The next call has its own message.
     await bob.update_voice_state(channel_id)
     assert (await alice.session.next("CALL_CREATE"))["message_id"] != message["id"]
@@ -187,8 +187,8 @@ async def test_joining_a_group_sends_its_call_and_leaving_it_ends_the_call(world
     await world.guild(alice.actor, dave)
     session = await dave.connect()
     (await alice.actor.put(f"/channels/{channel_id}/recipients/{dave.id}")).ok()
-    created = await session.next("CALL_CREATE")
-    assert [state["user_id"] for state in created["voice_states"]] == [str(alice.actor.id), str(bob.actor.id)]
+    call_create = await session.next("CALL_CREATE")
+    assert [state["user_id"] for state in call_create["voice_states"]] == [str(alice.actor.id), str(bob.actor.id)]
     (await alice.actor.delete(f"/channels/{channel_id}/recipients/{alice.actor.id}")).ok()
     for listener in (alice, carol):
         await wait_left_event(listener, alice)
@@ -210,13 +210,13 @@ async def test_call_connect_requests_the_state_of_a_call(
     for caller in (second_session, stranger):
         await caller.session.send(GatewayOpcode.CALL_CONNECT, {"channel_id": str(channel_id)})
         await caller.session.wait_processed()
-    created = await second_session.session.next("CALL_CREATE")
-    assert created["voice_states"] == [alice.voice_state]
+    call_create = await second_session.session.next("CALL_CREATE")
+    assert call_create["voice_states"] == [alice.voice_state]
     await stranger.session.assert_not_received("CALL_CREATE")
     # A session with the capability receives the call without a request.
     session = await bob.actor.connect(capabilities=Capabilities.AUTO_CALL_CONNECT)
     await session.wait_delivered()
-    assert [frame["d"] for frame in session.dispatches if frame["t"] == "CALL_CREATE"] == [created]
+    assert [frame["d"] for frame in session.dispatches if frame["t"] == "CALL_CREATE"] == [call_create]
     assert "calls" not in session.ready
     await second_session.session.send(GatewayOpcode.CALL_CONNECT, None)
     assert await second_session.session.wait_closed() == CloseCode.DECODE_ERROR
@@ -247,11 +247,11 @@ async def test_a_user_is_in_one_voice_channel_at_a_time(world: World, guild: Gui
     await alice.session.send(
         GatewayOpcode.VOICE_STATE_UPDATE, {"guild_id": str(other_guild.id), "channel_id": str(lounge_id)}
     )
-    joined = await alice.session.next("VOICE_STATE_UPDATE")
-    assert joined["channel_id"] == str(lounge_id)
+    joined_state = await alice.session.next("VOICE_STATE_UPDATE")
+    assert joined_state["channel_id"] == str(lounge_id)
     await alice.update_voice_state(channel_id)
-    left = await alice.session.next("VOICE_STATE_UPDATE")
-    assert (left["guild_id"], left["channel_id"]) == (str(other_guild.id), None)
+    left_state = await alice.session.next("VOICE_STATE_UPDATE")
+    assert (left_state["guild_id"], left_state["channel_id"]) == (str(other_guild.id), None)
     await bob.session.next("CALL_CREATE")
     await alice.session.send(
         GatewayOpcode.VOICE_STATE_UPDATE, {"guild_id": str(other_guild.id), "channel_id": str(lounge_id)}
@@ -261,8 +261,8 @@ async def test_a_user_is_in_one_voice_channel_at_a_time(world: World, guild: Gui
     # A voice state without guild and channel leaves any call.
     await alice.session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] == str(lounge_id))
     await alice.update_voice_state(None)
-    left = await alice.session.next("VOICE_STATE_UPDATE")
-    assert (left["guild_id"], left["channel_id"]) == (str(other_guild.id), None)
+    left_state = await alice.session.next("VOICE_STATE_UPDATE")
+    assert (left_state["guild_id"], left_state["channel_id"]) == (str(other_guild.id), None)
     # Joining another private call leaves the first one.
     carol = await world.user()
     await befriend(alice.actor, carol)

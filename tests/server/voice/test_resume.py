@@ -17,9 +17,9 @@ from tests.world import Guild, World
 
 async def test_missed_messages_are_sent_after_resumed(world: World, guild: Guild, make_caller: MakeCaller) -> None:
     lounge_id = guild.channels["Lounge"]
-    caller, other = await make_caller(), await make_caller()
+    caller, other_caller = await make_caller(), await make_caller()
     await caller.join_and_connect(lounge_id)
-    await other.join_and_connect(lounge_id)
+    await other_caller.join_and_connect(lounge_id)
     await caller.next(VoiceOpcode.SPEAKING)
     await caller.heartbeat()
     seq = last_seq(caller)
@@ -27,9 +27,9 @@ async def test_missed_messages_are_sent_after_resumed(world: World, guild: Guild
     abort_connection(caller)
     await wait_connection_lost(world, caller)
     for speaking in (0, 1, 0):
-        await other.send_json(VoiceOpcode.SPEAKING, {"speaking": speaking, "delay": 0, "ssrc": 1})
-    await other.heartbeat()
-    assert VoiceOpcode.CLIENT_DISCONNECT not in other.opcodes()
+        await other_caller.send_json(VoiceOpcode.SPEAKING, {"speaking": speaking, "delay": 0, "ssrc": 1})
+    await other_caller.heartbeat()
+    assert VoiceOpcode.CLIENT_DISCONNECT not in other_caller.opcodes()
     await caller.open_socket()
     await caller.send_json(VoiceOpcode.RESUME, resume_payload(caller, seq_ack=seq))
     await caller.next(VoiceOpcode.RESUMED)
@@ -39,9 +39,9 @@ async def test_missed_messages_are_sent_after_resumed(world: World, guild: Guild
     ]
     # The key, SSRC and address are still valid.
     caller.send_frame(b"frame\xfa\xfa")
-    other.datagrams.received = asyncio.Queue()
+    other_caller.datagrams.received = asyncio.Queue()
     caller.send_frame(b"again\xfa\xfa")
-    ssrc, frame = await other.receive_media()
+    ssrc, frame = await other_caller.receive_media()
     assert (ssrc, frame) in {(caller.ready["ssrc"], b"frame\xfa\xfa"), (caller.ready["ssrc"], b"again\xfa\xfa")}
     assert caller.secret_key == key_before
 

@@ -41,16 +41,16 @@ async def test_new_and_present_callers_are_announced_to_each_other(guild: Guild,
     await first_caller.join_and_connect(guild.channels["Lounge"])
     await first_caller.heartbeat()
     await second_caller.join_and_connect(guild.channels["Lounge"])
-    other = str(first_caller.actor.id)
+    other_id = str(first_caller.actor.id)
     assert [
         frame for frame in second_caller.frames if not isinstance(frame, tuple) and frame["op"] in ANNOUNCEMENTS
     ] == [
-        {"op": VoiceOpcode.CLIENTS_CONNECT, "d": {"user_ids": [other]}, "seq": 1},
-        {"op": VoiceOpcode.CLIENT_FLAGS, "d": {"user_id": other, "flags": None}, "seq": 2},
-        {"op": VoiceOpcode.CLIENT_PLATFORM, "d": {"user_id": other, "platform": None}, "seq": 3},
+        {"op": VoiceOpcode.CLIENTS_CONNECT, "d": {"user_ids": [other_id]}, "seq": 1},
+        {"op": VoiceOpcode.CLIENT_FLAGS, "d": {"user_id": other_id, "flags": None}, "seq": 2},
+        {"op": VoiceOpcode.CLIENT_PLATFORM, "d": {"user_id": other_id, "platform": None}, "seq": 3},
         {
             "op": VoiceOpcode.SPEAKING,
-            "d": {"speaking": 1, "ssrc": first_caller.ready["ssrc"], "user_id": other},
+            "d": {"speaking": 1, "ssrc": first_caller.ready["ssrc"], "user_id": other_id},
             "seq": 4,
         },
     ]
@@ -327,10 +327,10 @@ async def test_end_to_end_encryption_is_required_since_the_change(
     await after_change.send_json(VoiceOpcode.IDENTIFY, after_change.identify_payload(max_dave_protocol_version=version))
     assert await after_change.wait_close_code() == VoiceCloseCode.E2EE_REQUIRED
     # A rejected client leaves the channel.
-    left = await after_change.session.next(
+    left_state = await after_change.session.next(
         "VOICE_STATE_UPDATE", lambda state: state["user_id"] == str(after_change.actor.id)
     )
-    assert left["channel_id"] is None
+    assert left_state["channel_id"] is None
 
 
 async def test_stages_need_no_end_to_end_encryption(world: World, guild: Guild, make_caller: MakeCaller) -> None:

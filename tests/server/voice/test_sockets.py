@@ -30,9 +30,9 @@ def test_the_voice_server_is_enabled_by_a_certificate_or_an_endpoint(tmp_path: P
 
 
 def test_a_renewed_certificate_has_the_same_authority(tmp_path: Path) -> None:
-    first = certificates.issue(tmp_path / "voice", ["voice.example"])
-    trusted = first.authority.read_bytes()
-    certificate = x509.load_pem_x509_certificate(first.certificate.read_bytes())
+    first_certificate = certificates.issue(tmp_path / "voice", ["voice.example"])
+    trusted = first_certificate.authority.read_bytes()
+    certificate = x509.load_pem_x509_certificate(first_certificate.certificate.read_bytes())
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert names.get_values_for_type(x509.DNSName) == ["localhost", "voice.example"]
     assert [str(ip) for ip in names.get_values_for_type(x509.IPAddress)] == ["127.0.0.1", "::1"]
@@ -79,9 +79,9 @@ async def voice_finding(settings: Config) -> Finding:
 async def test_the_doctor_reports_the_voice_settings(tmp_path: Path) -> None:
     assert (await voice_finding(voice_config())).level == "note"
     assert (await voice_finding(Config(port=0, roles=frozenset({"api"})))).level == "ok"
-    issued = certificates.issue(tmp_path, [])
+    certificate = certificates.issue(tmp_path, [])
     with_certificate = await voice_finding(
-        voice_config(certificate_file=str(issued.certificate), key_file=str(issued.key))
+        voice_config(certificate_file=str(certificate.certificate), key_file=str(certificate.key))
     )
     assert (with_certificate.level, with_certificate.message) == (
         "ok",
@@ -89,19 +89,19 @@ async def test_the_doctor_reports_the_voice_settings(tmp_path: Path) -> None:
     )
     proxied = await voice_finding(voice_config(endpoint="voice.example"))
     assert proxied.message == "clients connect to voice.example and send packets to 127.0.0.1"
-    invalid = await voice_finding(voice_config(certificate_file=str(issued.key)))
+    invalid = await voice_finding(voice_config(certificate_file=str(certificate.key)))
     assert invalid.level == "problem"
 
 
 async def test_clients_connect_over_tls_to_the_published_endpoint(tmp_path: Path) -> None:
-    issued = certificates.issue(tmp_path, [])
-    app = App(voice_config(certificate_file=str(issued.certificate), key_file=str(issued.key)))
+    certificate = certificates.issue(tmp_path, [])
+    app = App(voice_config(certificate_file=str(certificate.certificate), key_file=str(certificate.key)))
     await app.start()
     try:
         endpoint = app.config.voice.endpoint
         assert endpoint is not None
         assert endpoint.startswith("127.0.0.1:")
-        tls_context = ssl.create_default_context(cafile=issued.authority)
+        tls_context = ssl.create_default_context(cafile=certificate.authority)
         async with aiohttp.ClientSession() as client:
             async with client.ws_connect(f"wss://{endpoint}?v=8", ssl=tls_context) as socket:
                 assert (await socket.receive_json(timeout=10))["op"] == VoiceOpcode.HELLO

@@ -112,8 +112,8 @@ async def test_closing_the_voice_connection_leaves_the_channel(guild: Guild, mak
     caller = await make_caller()
     await caller.join_and_connect(guild.channels["Lounge"])
     await caller.socket.close(code=1000)
-    left = await caller.session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None)
-    assert left["user_id"] == str(caller.actor.id)
+    left_state = await caller.session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None)
+    assert left_state["user_id"] == str(caller.actor.id)
 
 
 async def test_a_lost_connection_leaves_the_channel_after_the_timeout(
@@ -146,8 +146,8 @@ class TestRepeatedFailures:
         for _ in range(2):
             await caller.join(lounge_id)
             await assert_identify_rejected(caller, VoiceCloseCode.E2EE_REQUIRED, max_dave_protocol_version=0)
-            left = await caller.session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None)
-            assert left["user_id"] == str(caller.actor.id)
+            left_state = await caller.session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None)
+            assert left_state["user_id"] == str(caller.actor.id)
         for wait_ms in (1_000, 2_000, 4_000, 8_000, 8_000):
             await caller.update_voice_state(lounge_id)
             await caller.session.wait_processed()

@@ -133,8 +133,8 @@ def test_every_message_of_a_compressed_stream_decodes_to_its_payload() -> None:
         Compression.ZSTD_STREAM: zstandard.ZstdDecompressor().decompressobj(),
     }
     for compression, stream in streams.items():
-        started = encode_message(compression, hello, encoding=Encoding.ETF, starts_stream=True)
-        assert stream.decompress(frame_payload(started)) == hello
+        started_stream = encode_message(compression, hello, encoding=Encoding.ETF, starts_stream=True)
+        assert stream.decompress(frame_payload(started_stream)) == hello
     assert encode_message(Compression.NONE, hello, encoding=Encoding.ETF)[0] == 0x82
     for seq, body in enumerate(random_bodies(0, 40), start=97):
         packet = Packet("MESSAGE_CREATE", body, compressor)

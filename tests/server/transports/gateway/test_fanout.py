@@ -110,8 +110,10 @@ async def test_message_content_is_redacted_without_the_intent(platform: GatewayP
     mentioned_client = await platform.start_session(platform.create_bot(user_id=7), intents=intents)
     user = await platform.start_session(platform.create_user(user_id=8))
     await platform.publish_message(PUBLIC_CHANNEL_ID, "secret", redacted={"content": ""}, unredacted_for=frozenset({7}))
-    received = [await take_message_contents(client) for client in (with_intent, without_intent, mentioned_client, user)]
-    assert received == [["secret"], [""], ["secret"], ["secret"]]
+    received_contents = [
+        await take_message_contents(client) for client in (with_intent, without_intent, mentioned_client, user)
+    ]
+    assert received_contents == [["secret"], [""], ["secret"], ["secret"]]
 
 
 async def test_private_thread_events_are_sent_to_thread_members_and_managers(platform: GatewayPlatform) -> None:
@@ -184,9 +186,9 @@ async def test_a_broadcast_during_identify_is_delivered_after_ready(platform: Ga
     total = await broadcasting_task
 
     await client.wait_processed()
-    received = [payload["d"]["content"] for payload in client.dispatches if payload["t"] == "MESSAGE_CREATE"]
+    received_contents = [payload["d"]["content"] for payload in client.dispatches if payload["t"] == "MESSAGE_CREATE"]
     # Every message since READY was received once and in order.
-    assert received == [str(number) for number in range(total - len(received), total)]
+    assert received_contents == [str(number) for number in range(total - len(received_contents), total)]
     assert [payload["s"] for payload in client.dispatches] == list(range(1, len(client.dispatches) + 1))
 
 
@@ -209,9 +211,9 @@ async def test_joining_sends_the_guild_without_the_unavailable_key(platform: Gat
     client = await platform.start_session(platform.create_bot(user_id=5), guild_count=0)
     await platform.add_member(GUILD_ID, 5)
     await platform.publish_message(PUBLIC_CHANNEL_ID, "welcome")
-    created = await client.next_event("GUILD_CREATE")
-    assert "unavailable" not in created
-    assert created["member_count"] == 2
+    guild_create = await client.next_event("GUILD_CREATE")
+    assert "unavailable" not in guild_create
+    assert guild_create["member_count"] == 2
     assert (await client.next_event("MESSAGE_CREATE"))["content"] == "welcome"
 
 
@@ -297,9 +299,9 @@ async def test_a_session_that_starts_under_load_receives_each_event_exactly_once
     await platform.wait_idle()
     for client in clients:
         await client.wait_processed()
-        created = next(payload["d"]["name"] for payload in client.dispatches if payload["t"] == "GUILD_CREATE")
+        created_names = next(payload["d"]["name"] for payload in client.dispatches if payload["t"] == "GUILD_CREATE")
         names = [int(payload["d"]["name"]) for payload in client.dispatches if payload["t"] == "GUILD_UPDATE"]
-        assert names == list(range(int(created) + 1, int(row.name) + 1))
+        assert names == list(range(int(created_names) + 1, int(row.name) + 1))
 
 
 async def test_guild_events_of_a_new_hub_wait_for_guild_create(platform: GatewayPlatform) -> None:
@@ -312,8 +314,8 @@ async def test_guild_events_of_a_new_hub_wait_for_guild_create(platform: Gateway
     await client.wait_processed()
     names = [payload["t"] for payload in client.dispatches]
     assert names[:2] == ["READY", "GUILD_CREATE"]
-    received = [int(payload["d"]["content"]) for payload in client.dispatches[2:]]
-    assert received == list(range(20 - len(received), 20))
+    received_numbers = [int(payload["d"]["content"]) for payload in client.dispatches[2:]]
+    assert received_numbers == list(range(20 - len(received_numbers), 20))
 
 
 async def test_many_sessions_can_start_together(platform: GatewayPlatform) -> None:

@@ -175,10 +175,13 @@ async def test_an_oauth2_session_sets_presence_only_with_the_scope(world: World)
 
 async def test_game_friends_see_each_other_only_in_their_game(world: World) -> None:
     alice, bob = await world.user(), await world.user()
-    chess, other = await create_application(world), await create_application(world)
+    chess, other_application = await create_application(world), await create_application(world)
     alice_player, bob_player = await world.bearer(alice, chess.id), await world.bearer(bob, chess.id)
     await befriend(alice_player, bob_player, GAME_RELATIONSHIPS_PATH)
-    client, other_game = await alice.connect(), await (await world.bearer(alice, other.id)).connect(Intents.ALL)
+    client, other_game = (
+        await alice.connect(),
+        await (await world.bearer(alice, other_application.id)).connect(Intents.ALL),
+    )
     in_game = await alice_player.connect(Intents.ALL)
     # Alice and Bob are not platform friends, so presence from Bob's chat client is not visible to Alice.
     bob_session = await bob.connect()

@@ -43,7 +43,7 @@ async def test_ready_and_guilds_are_numbered_from_one(platform: GatewayPlatform)
     await platform.create_guild(sample_guild(), member_roles={5: []})
     client = await platform.connect()
     ready = await client.identify(platform.create_bot(user_id=5))
-    created = await client.next_event("GUILD_CREATE")
+    guild_create = await client.next_event("GUILD_CREATE")
     assert [payload["s"] for payload in client.dispatches] == [1, 2]
     assert ready["v"] == 10
     assert ready["user"]["id"] == "5"
@@ -57,13 +57,13 @@ async def test_ready_and_guilds_are_numbered_from_one(platform: GatewayPlatform)
     assert ready["private_channels"] == []
     assert len(ready["session_id"]) == 32
     assert "shard" not in ready
-    assert created["unavailable"] is False
-    assert created["name"] == "Town Square"
-    assert created["member_count"] == 1
-    assert created["large"] is False
-    assert [channel["name"] for channel in created["channels"]] == ["general", "staff"]
+    assert guild_create["unavailable"] is False
+    assert guild_create["name"] == "Town Square"
+    assert guild_create["member_count"] == 1
+    assert guild_create["large"] is False
+    assert [channel["name"] for channel in guild_create["channels"]] == ["general", "staff"]
     for key in ("members", "presences", "voice_states", "stage_instances", "soundboard_sounds"):
-        assert created[key] == []
+        assert guild_create[key] == []
 
 
 @pytest.mark.parametrize("prefix", ["", "Bot "])
@@ -288,17 +288,17 @@ async def test_each_shard_receives_its_guilds_and_the_first_one_direct_events(pl
         shards.append(client)
     await platform.publish_message(PUBLIC_CHANNEL_ID, "in the second shard", guild_id=3 << 22)
     await platform.emit(MESSAGE_CREATE, {"content": "direct"}, UserAudience.of(5))
-    first = [
+    first_shard_contents = [
         payload["d"].get("content")
         for payload in await _received_dispatches(shards[0])
         if payload["t"] == "MESSAGE_CREATE"
     ]
-    second = [
+    second_shard_contents = [
         payload["d"].get("content")
         for payload in await _received_dispatches(shards[1])
         if payload["t"] == "MESSAGE_CREATE"
     ]
-    assert (first, second) == (["direct"], ["in the second shard"])
+    assert (first_shard_contents, second_shard_contents) == (["direct"], ["in the second shard"])
 
 
 async def _received_dispatches(client: GatewayClient) -> list[dict[str, Any]]:
@@ -338,16 +338,16 @@ async def test_a_large_bot_needs_a_multiple_of_its_concurrency_as_shard_count() 
         for number in range(2):
             await platform.create_guild(GuildRow(id=(number + 1) << 22), {5: []})
         await platform.create_guild(GuildRow(id=3 << 22), {6: []})
-        large, small = platform.create_bot(user_id=5), platform.create_bot(user_id=6)
+        large_bot, small_bot = platform.create_bot(user_id=5), platform.create_bot(user_id=6)
         rejected_client = await platform.connect()
-        await rejected_client.send_identify(large, shard=[0, 6])
+        await rejected_client.send_identify(large_bot, shard=[0, 6])
         assert await rejected_client.wait_close_code() == CloseCode.INVALID_SHARD
         for shard in range(4):
-            await (await platform.connect()).identify(large, shard=[shard, 8])
+            await (await platform.connect()).identify(large_bot, shard=[shard, 8])
         fifth = await platform.connect()
-        await fifth.send_identify(large, shard=[4, 8])
+        await fifth.send_identify(large_bot, shard=[4, 8])
         assert (await fifth.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
-        await (await platform.connect()).identify(small, shard=[0, 6])
+        await (await platform.connect()).identify(small_bot, shard=[0, 6])
 
 
 async def test_daily_session_starts_are_counted_by_the_platform_clock() -> None:

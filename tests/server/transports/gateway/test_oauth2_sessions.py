@@ -38,13 +38,13 @@ async def test_ready_has_the_fields_that_the_sdk_needs(world: World) -> None:
     guild = await world.guild(alice, name="Town")
     publisher, game = await create_application(world, name="Studio"), await create_application(world, name="Chess")
     await set_application_columns(world, game, parent_id=publisher.id)
-    player, other = await world.bearer(alice, game.id), await world.bearer(bob, game.id)
+    player, other_token = await world.bearer(alice, game.id), await world.bearer(bob, game.id)
     await befriend(alice, bob)
     (await carol.put(f"/users/@me/relationships/{alice.id}")).ok()
     (await alice.put(f"/users/@me/relationships/{dave.id}", json={"type": RelationshipType.BLOCKED})).ok()
     (await player.put(f"/users/@me/game-relationships/{bob.id}")).ok()
     (await alice.post("/users/@me/channels", json={"recipient_id": str(bob.id)})).ok()
-    await other.connect(SDK_INTENTS)
+    await other_token.connect(SDK_INTENTS)
 
     session = await player.connect(SDK_INTENTS, capabilities=SDK_CAPABILITIES)
 
@@ -283,11 +283,11 @@ async def test_a_session_outlives_an_expired_token_but_not_a_revoked_one(world: 
 
 async def test_a_revocation_is_sent_to_the_user_and_not_to_other_games(world: World) -> None:
     alice = await world.user()
-    game, other = await create_application(world), await create_application(world)
+    game, other_application = await create_application(world), await create_application(world)
     tokens = await game.request_tokens(alice, "sdk.social_layer_presence")
     user_session, other_session = (
         await alice.connect(),
-        await (await world.bearer(alice, other.id)).connect(SDK_INTENTS),
+        await (await world.bearer(alice, other_application.id)).connect(SDK_INTENTS),
     )
 
     (await game.post_form("/oauth2/token/revoke", token=tokens["access_token"])).ok()

@@ -73,14 +73,14 @@ async def test_channel_events_are_full_or_obfuscated(platform: GatewayPlatform) 
     await platform.update_channel(row, Channel(30, "safe", position=4, overwrites=channel.overwrites))
     await platform.delete_channel(row, Channel(30, "safe"))
     await platform.wait_idle()
-    full = [
+    full_events = [
         ("CHANNEL_CREATE", "vault"),
         ("CHANNEL_UPDATE", "safe"),
         ("CHANNEL_UPDATE", "safe"),
         ("CHANNEL_DELETE", "safe"),
     ]
-    assert await take_channel_events(viewer) == full
-    assert await take_channel_events(without_capability) == full
+    assert await take_channel_events(viewer) == full_events
+    assert await take_channel_events(without_capability) == full_events
     # Renaming does not change an obfuscated channel, but moving it does.
     assert await take_channel_events(non_viewer) == [
         ("CHANNEL_CREATE", "___hidden___"),
@@ -174,14 +174,14 @@ async def test_a_hidden_category_with_a_visible_channel_is_obfuscated_for_bots_o
     )
     await platform.create_guild(row, member_roles={5: [], 7: []})
     bot, user = platform.create_bot(user_id=5), platform.create_user(user_id=7)
-    hidden = ["general", "___hidden___", "___hidden___", "cellar"]
+    obfuscated_names = ["general", "___hidden___", "___hidden___", "cellar"]
     # Before the date, a bot that did not opt in receives every channel in full.
     assert await guild_create_channel_names(platform, bot) == ["general", "staff", "back rooms", "cellar"]
-    assert await guild_create_channel_names(platform, bot, **OBFUSCATION_CAPABILITY) == hidden
+    assert await guild_create_channel_names(platform, bot, **OBFUSCATION_CAPABILITY) == obfuscated_names
     shown_to_users = ["general", "___hidden___", "back rooms", "cellar"]
     assert await guild_create_channel_names(platform, user) == shown_to_users
     platform.clock.set(changes.CHANNEL_OBFUSCATION.at_ms)
-    assert await guild_create_channel_names(platform, bot) == hidden
+    assert await guild_create_channel_names(platform, bot) == obfuscated_names
     assert await guild_create_channel_names(platform, user) == shown_to_users
 
 

@@ -28,13 +28,16 @@ async def test_a_game_that_shows_chat_is_reported_to_the_users_clients(world: Wo
     client = await alice.connect()
     await client.assert_not_received("SESSIONS_REPLACE")
     game_session = await (await game.add_player(alice)).connect_sdk()
-    (first, second) = await client.next("SESSIONS_REPLACE")
-    assert (first["session_id"], first["showing_chat"], "application_id" in first) == (
+    (first_sessions, second_sessions) = await client.next("SESSIONS_REPLACE")
+    assert (first_sessions["session_id"], first_sessions["showing_chat"], "application_id" in first_sessions) == (
         client.ready["session_id"],
         False,
         False,
     )
-    assert (second["session_id"], second["application_id"]) == (game_session.ready["session_id"], str(game.id))
+    assert (second_sessions["session_id"], second_sessions["application_id"]) == (
+        game_session.ready["session_id"],
+        str(game.id),
+    )
 
     await game_session.set_presence(showing_chat=True, activities=[{"type": 0, "state": "In a match"}])
 

@@ -62,10 +62,10 @@ async def test_requests_above_the_limit_are_rejected_until_others_finish(
         await wait_for_pending(server, 2)
 
         with caplog.at_level(logging.WARNING, logger=admission.__name__):
-            rejected = [await server.post_json(TOYS_PATH, BODY) for _ in range(3)]
-        assert [response.status for response in rejected] == [503] * 3
-        assert {response.headers["Retry-After"] for response in rejected} == {"1"}
-        assert rejected[0].json["retry_after"] == 1
+            rejected_responses = [await server.post_json(TOYS_PATH, BODY) for _ in range(3)]
+        assert [response.status for response in rejected_responses] == [503] * 3
+        assert {response.headers["Retry-After"] for response in rejected_responses} == {"1"}
+        assert rejected_responses[0].json["retry_after"] == 1
         assert count_rejected(server.metrics, "pending") == 3
         assert len(caplog.records) == 1
         assert "http.pending_requests_max" in caplog.text

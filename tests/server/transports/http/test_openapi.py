@@ -115,15 +115,15 @@ SAMPLE_TABLE = EndpointTable([standing.SLICE, Slice(name="toys", modules=(sample
 @pytest.fixture(scope="module")
 def document() -> dict[str, Any]:
     """The document of the sample slice."""
-    decoded: dict[str, Any] = json.loads(openapi.encode_document(SAMPLE_TABLE))
-    return decoded
+    decoded_document: dict[str, Any] = json.loads(openapi.encode_document(SAMPLE_TABLE))
+    return decoded_document
 
 
 @pytest.fixture(scope="module")
 def full_document(full_table: EndpointTable) -> dict[str, Any]:
     """The document of all operations of the platform."""
-    decoded: dict[str, Any] = json.loads(openapi.encode_document(full_table))
-    return decoded
+    decoded_document: dict[str, Any] = json.loads(openapi.encode_document(full_table))
+    return decoded_document
 
 
 def operations_by_id(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -284,16 +284,16 @@ def success_example(endpoint: Endpoint, described: dict[str, Any]) -> Any:
 
 
 def test_every_example_decodes_as_its_type(full_document: dict[str, Any], full_table: EndpointTable) -> None:
-    described = operations_by_id(full_document)
+    described_operations = operations_by_id(full_document)
     count = 0
     for endpoint in full_table:
         operation = endpoint.operation
         if operation.success != 204 and operation.media_type == "application/json":
-            codec.decode(codec.encode(success_example(endpoint, described[endpoint.name])), operation.result)
+            codec.decode(codec.encode(success_example(endpoint, described_operations[endpoint.name])), operation.result)
             count += 1
         if operation.body is not NoneType:
             media_type = "application/x-www-form-urlencoded" if operation.is_form else "application/json"
-            media = described[endpoint.name]["requestBody"]["content"][media_type]
+            media = described_operations[endpoint.name]["requestBody"]["content"][media_type]
             codec.decode(codec.encode(media["example"]), operation.body)
             count += 1
     assert count > 400
@@ -328,9 +328,11 @@ def test_error_examples_have_the_first_declared_code(full_document: dict[str, An
 
 
 def test_deprecated_operations_name_their_replacement(full_document: dict[str, Any]) -> None:
-    described = operations_by_id(full_document)
+    described_operations = operations_by_id(full_document)
     deprecated = {
-        name: operation["description"] for name, operation in described.items() if operation.get("deprecated")
+        name: operation["description"]
+        for name, operation in described_operations.items()
+        if operation.get("deprecated")
     }
     assert set(deprecated) == {
         "deprecated_list_pins",
@@ -342,7 +344,7 @@ def test_deprecated_operations_name_their_replacement(full_document: dict[str, A
     }
     for text in deprecated.values():
         assert text.startswith("Deprecated: use ")
-        assert set(re.findall("`([a-z_]+)`", text.partition("\n")[0])) <= set(described)
+        assert set(re.findall("`([a-z_]+)`", text.partition("\n")[0])) <= set(described_operations)
 
 
 def test_deprecated_fields_are_marked(full_document: dict[str, Any]) -> None:
@@ -359,20 +361,22 @@ def test_deprecated_fields_are_marked(full_document: dict[str, Any]) -> None:
 
 
 def test_descriptions_state_requirements(full_document: dict[str, Any]) -> None:
-    described = operations_by_id(full_document)
-    assert described["create_guild_role"]["description"] == (
+    described_operations = operations_by_id(full_document)
+    assert described_operations["create_guild_role"]["description"] == (
         "The new role is placed just above @everyone.\n\nRequires the permission `MANAGE_ROLES` in the guild."
     )
     assert (
         "An OAuth2 access token needs the scope `guilds.members.read`."
-        in (described["get_my_guild_member"]["description"])
+        in (described_operations["get_my_guild_member"]["description"])
     )
-    assert "`around` takes precedence over `before`" in described["list_messages"]["description"]
+    assert "`around` takes precedence over `before`" in described_operations["list_messages"]["description"]
     reason = next(
-        parameter for parameter in described["create_guild_role"]["parameters"] if parameter["in"] == "header"
+        parameter
+        for parameter in described_operations["create_guild_role"]["parameters"]
+        if parameter["in"] == "header"
     )
     assert reason["name"] == "X-Audit-Log-Reason"
-    assert described["exchange_oauth2_token"]["security"] == [{"ClientCredentials": []}, {}]
+    assert described_operations["exchange_oauth2_token"]["security"] == [{"ClientCredentials": []}, {}]
 
 
 async def test_the_server_serves_the_document(server: HttpHarness, document: dict[str, Any]) -> None:

@@ -163,8 +163,8 @@ async def test_a_body_is_decoded_completely(server: HttpHarness) -> None:
     body = b'{"content": "hi", "roles": ["5", 6], "allow": "8", "unknown": {"a": [1]}, "anything": {"deep": [null]}}'
     response = await server.post_json(TOYS_PATH, body)
     assert response.status == 200
-    received = response.json["received"]
-    assert (received["content"], received["roles"], received["allow"]) == ("hi", ["5", "6"], "8")
+    received_values = response.json["received"]
+    assert (received_values["content"], received_values["roles"], received_values["allow"]) == ("hi", ["5", "6"], "8")
     assert response.headers["Content-Type"] == "application/json"
     assert response.headers["Via"]
     assert response.headers["X-Request-Id"]
@@ -235,8 +235,13 @@ async def test_form_fields_are_converted_by_type(server: HttpHarness) -> None:
     response = await server.request(
         "POST", TOYS_PATH, data={"content": "hi", "tts": "true", "position": "7", "color": "2"}
     )
-    received = response.json["received"]
-    assert (received["content"], received["tts"], received["position"], received["color"]) == ("hi", True, 7, 2)
+    received_values = response.json["received"]
+    assert (
+        received_values["content"],
+        received_values["tts"],
+        received_values["position"],
+        received_values["color"],
+    ) == ("hi", True, 7, 2)
     assert first_form_error(
         await server.request("POST", TOYS_PATH, data={"content": "hi", "embeds": "x"}), "embeds", "0"
     )
@@ -451,10 +456,19 @@ async def test_reads_do_not_wait_for_other_nodes(server: HttpHarness) -> None:
 
 async def test_query_parameters_are_converted_by_type(server: HttpHarness) -> None:
     query = "?limit=7&before=0&exact=True&color=2&author=1&author=2&roles=3,4&since=2026-01-02T03:04:05Z&text=a%20b&x=y"
-    received = (await server.request("GET", TOYS_PATH + query)).json["received"]
-    assert (received["limit"], received["before"], received["exact"], received["color"]) == (7, "0", True, 2)
-    assert (received["author"], received["roles"], received["text"]) == (["1", "2"], ["3", "4"], "a b")
-    assert received["since"].startswith("2026-01-02T03:04:05")
+    received_values = (await server.request("GET", TOYS_PATH + query)).json["received"]
+    assert (
+        received_values["limit"],
+        received_values["before"],
+        received_values["exact"],
+        received_values["color"],
+    ) == (7, "0", True, 2)
+    assert (received_values["author"], received_values["roles"], received_values["text"]) == (
+        ["1", "2"],
+        ["3", "4"],
+        "a b",
+    )
+    assert received_values["since"].startswith("2026-01-02T03:04:05")
 
 
 @pytest.mark.parametrize(
@@ -558,10 +572,10 @@ async def test_an_address_with_too_many_invalid_requests_is_blocked(
     server = await make_server(invalid_requests_max=3)
     for _ in range(3):
         assert (await server.request("GET", "/users/@me", caller=None)).status == 401
-    blocked = await server.request("GET", "/users/@me")
-    assert blocked.status == 429
-    assert "Via" not in blocked.headers
-    assert blocked.headers["Retry-After"] == "600"
+    blocked_response = await server.request("GET", "/users/@me")
+    assert blocked_response.status == 429
+    assert "Via" not in blocked_response.headers
+    assert blocked_response.headers["Retry-After"] == "600"
     server.clock.advance(600_000)
     assert (await server.request("GET", "/users/@me")).status == 200
 
@@ -629,8 +643,8 @@ async def test_a_urlencoded_body_accepts_the_same_json_as_a_multipart_body(serve
 async def test_urlencoded_fields_are_accepted_without_json(server: HttpHarness) -> None:
     response = await server.request("POST", TOYS_PATH, data={"content": "hello", "tts": "true", "size": "3"})
     assert response.status == 200, response.content
-    received = response.json["received"]
-    assert (received["content"], received["tts"], received["size"]) == ("hello", True, 3)
+    received_values = response.json["received"]
+    assert (received_values["content"], received_values["tts"], received_values["size"]) == ("hello", True, 3)
 
 
 async def test_errors_of_a_urlencoded_body_have_their_paths(server: HttpHarness) -> None:
@@ -642,8 +656,8 @@ async def test_errors_of_a_urlencoded_body_have_their_paths(server: HttpHarness)
     assert (await error_of(TOYS_PATH, {"payload_json": "{"}))["code"] == 50109
     bad_title = await error_of(TOYS_PATH, {"payload_json": '{"content": "x", "embeds": [{"title": 1}]}'})
     assert bad_title["errors"]["embeds"]["0"]["title"]["_errors"][0]["code"] == "STRING_TYPE_CONVERT"
-    missing = await error_of(TOYS_PATH, {"tts": "true"})
-    assert missing["errors"]["content"]["_errors"][0]["code"] == "BASE_TYPE_REQUIRED"
+    missing_error = await error_of(TOYS_PATH, {"tts": "true"})
+    assert missing_error["errors"]["content"]["_errors"][0]["code"] == "BASE_TYPE_REQUIRED"
     assert (await error_of("/toys", {"content": "x"}, "PUT"))["code"] == 50035
 
 

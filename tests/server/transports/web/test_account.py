@@ -44,8 +44,8 @@ async def test_a_too_long_name_is_reported_at_its_field(world: World) -> None:
 
 
 async def test_a_new_password_ends_the_other_sessions(world: World) -> None:
-    browser, other = await register_browser(world), Browser(world)
-    await other.log_in("mary")
+    browser, other_browser = await register_browser(world), Browser(world)
+    await other_browser.log_in("mary")
     page = await browser.open("/settings/account")
 
     error_page = await browser.submit(page, "Change password", password="not this", new_password="another good one")
@@ -53,25 +53,25 @@ async def test_a_new_password_ends_the_other_sessions(world: World) -> None:
     result_page = await browser.submit(page, "Change password", password=PASSWORD, new_password="another good one")
 
     assert "Password changed." in result_page.text
-    assert (await other.open("/settings/account")).url.startswith("/login")
+    assert (await other_browser.open("/settings/account")).url.startswith("/login")
     again = await Browser(world).log_in("mary", "another good one")
     assert again.url == "/app"
 
 
 async def test_sessions_are_listed_and_ended(world: World) -> None:
-    browser, other = await register_browser(world), Browser(world)
-    await other.log_in("mary")
+    browser, other_browser = await register_browser(world), Browser(world)
+    await other_browser.log_in("mary")
 
     page = await browser.open("/settings/account")
     assert page.text.count("This session") == 1
     label = next(text for form in page.forms for text, _, _ in form.buttons if text.startswith("Log out of"))
     result_page = await browser.submit(page, label)
     assert "Session logged out." in result_page.text
-    assert (await other.open("/settings/account")).url.startswith("/login")
-    await other.log_in("mary")
+    assert (await other_browser.open("/settings/account")).url.startswith("/login")
+    await other_browser.log_in("mary")
     await browser.submit(await browser.open("/settings/account"), "Log out all other sessions")
 
-    assert (await other.open("/settings/account")).url.startswith("/login")
+    assert (await other_browser.open("/settings/account")).url.startswith("/login")
     assert (await browser.open("/settings/account")).status == 200
 
 
@@ -135,7 +135,7 @@ async def test_an_account_is_deleted_with_its_password(world: World) -> None:
 async def test_guilds_are_transferred_or_deleted_before_the_account(world: World) -> None:
     browser = await register_browser(world)
     mary, tom = await fetch_api_user(browser), await world.user("tom")
-    kept, deleted_guild = await world.guild(mary, tom, name="Harbor"), await world.guild(mary, name="Attic")
+    kept_guild, deleted_guild = await world.guild(mary, tom, name="Harbor"), await world.guild(mary, name="Attic")
 
     page = await browser.open("/settings/account/delete")
     assert "2 guilds are left." in page.text
@@ -152,20 +152,20 @@ async def test_guilds_are_transferred_or_deleted_before_the_account(world: World
     result_page = await browser.submit(page, "Delete account", password=PASSWORD)
 
     assert "Your account was deleted." in result_page.text
-    assert (await tom.get(f"/guilds/{kept.id}")).ok()["owner_id"] == str(tom.id)
+    assert (await tom.get(f"/guilds/{kept_guild.id}")).ok()["owner_id"] == str(tom.id)
     (await tom.get(f"/guilds/{deleted_guild.id}")).rejected(404, 10004)
 
 
 async def test_a_guild_of_another_owner_is_neither_transferred_nor_deleted(world: World) -> None:
     browser = await register_browser(world)
     mary, tom = await fetch_api_user(browser), await world.user("tom")
-    own_guild, other = await world.guild(mary, name="Attic"), await world.guild(tom, mary, name="Harbor")
+    own_guild, other_guild = await world.guild(mary, name="Attic"), await world.guild(tom, mary, name="Harbor")
     page = await browser.open("/settings/account/delete")
     for form in page.forms:
-        form.action = form.action.replace(str(own_guild.id), str(other.id))
+        form.action = form.action.replace(str(own_guild.id), str(other_guild.id))
 
     await browser.submit(page, "Delete guild", guild_name="Harbor")
-    rejected = await browser.submit(page, "Transfer guild", new_owner="mary")
+    rejected_page = await browser.submit(page, "Transfer guild", new_owner="mary")
 
-    assert rejected.status == 400
-    assert (await tom.get(f"/guilds/{other.id}")).ok()["owner_id"] == str(tom.id)
+    assert rejected_page.status == 400
+    assert (await tom.get(f"/guilds/{other_guild.id}")).ok()["owner_id"] == str(tom.id)

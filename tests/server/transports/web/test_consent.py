@@ -166,10 +166,10 @@ async def test_a_repeated_parameter_is_rejected_and_an_empty_one_is_ignored(worl
     browser, client, url = await create_consent_request(world)
 
     twice = await browser.request("GET", f"{url}&scope=guilds")
-    empty = await browser.request("GET", f"{client.authorize_path(state='')}&nonce=&prompt=")
+    empty_page = await browser.request("GET", f"{client.authorize_path(state='')}&nonce=&prompt=")
 
     assert (twice.status, "scope: This parameter must not be repeated." in twice.text) == (400, True)
-    assert empty.status == 200
+    assert empty_page.status == 200
 
 
 async def test_a_custom_scheme_redirect_is_opened_from_a_page(world: World) -> None:
@@ -201,7 +201,7 @@ async def test_a_loopback_redirect_may_use_any_port(world: World) -> None:
 async def test_a_bot_is_added_to_the_chosen_guild_with_the_chosen_permissions(world: World) -> None:
     client = await create_application(world, name="Orchard")
     mary = await world.user("mary")
-    guild, other = await world.guild(mary, name="Here"), await world.guild(mary, name="There")
+    guild, other_guild = await world.guild(mary, name="Here"), await world.guild(mary, name="There")
     browser = Browser(world)
     browser.sign_in_as(mary)
     permissions = Permissions.KICK_MEMBERS | Permissions.SEND_MESSAGES
@@ -209,8 +209,8 @@ async def test_a_bot_is_added_to_the_chosen_guild_with_the_chosen_permissions(wo
 
     page = await browser.open(path)
     assert "Powerful" in page.text
-    empty = await browser.submit(page, "Authorize", guild_id="")
-    assert (empty.status, 'id="error-guild_id"' in empty.body) == (400, True)
+    empty_page = await browser.submit(page, "Authorize", guild_id="")
+    assert (empty_page.status, 'id="error-guild_id"' in empty_page.body) == (400, True)
     send_messages_bit = Permissions.SEND_MESSAGES.bit_length() - 1
     result_page = await browser.submit(page, "Authorize", guild_id=guild.id, permission=[send_messages_bit])
 
@@ -218,7 +218,7 @@ async def test_a_bot_is_added_to_the_chosen_guild_with_the_chosen_permissions(wo
     roles = (await mary.get(f"/guilds/{guild.id}/roles")).ok()
     role_of_bot = next(role for role in roles if role["name"] == "Orchard")
     assert int(role_of_bot["permissions"]) == Permissions.SEND_MESSAGES
-    assert "Orchard" not in [role["name"] for role in (await mary.get(f"/guilds/{other.id}/roles")).ok()]
+    assert "Orchard" not in [role["name"] for role in (await mary.get(f"/guilds/{other_guild.id}/roles")).ok()]
 
 
 async def test_a_declined_installation_shows_a_page(world: World) -> None:

@@ -148,9 +148,9 @@ async def test_reports_and_appeals_are_decided_on_the_command_line(world: World)
     [case] = await list_cases(ann)
 
     assert "buy now" in await run_admin_command(world, "list-reports")
-    shown = await run_admin_command(world, "show-report", case["id"])
-    assert "text: buy now" in shown
-    assert "spam Rude" in shown
+    shown_report = await run_admin_command(world, "show-report", case["id"])
+    assert "text: buy now" in shown_report
+    assert "spam Rude" in shown_report
     output = await run_admin_command(
         world, "decide-report", case["id"], "warn", "--reason", "Stay polite", "--delete-message"
     )

@@ -45,9 +45,9 @@ async def test_the_app_page_lists_direct_messages_and_visible_channels(world: Wo
     staff_channel_id = await guild.channel("staff")
     await guild.overwrite(staff_channel_id, guild.id, deny=Permissions.VIEW_CHANNEL, target_type=OverwriteType.ROLE)
     ideas_channel_id = await guild.channel("ideas", type=ChannelType.GUILD_FORUM)
-    first, second = await open_dm(alice, bob), await open_dm(alice, carol)
-    await send_message(alice, second["id"])
-    await send_message(alice, first["id"])
+    first_channel, second_channel = await open_dm(alice, bob), await open_dm(alice, carol)
+    await send_message(alice, second_channel["id"])
+    await send_message(alice, first_channel["id"])
     named_group = await create_group(alice, bob, carol)
     (await alice.patch(f"/channels/{named_group['id']}", json={"name": "We three"})).ok()
     browser = sign_in_browser(alice)
@@ -58,8 +58,8 @@ async def test_the_app_page_lists_direct_messages_and_visible_channels(world: Wo
     private_links = [(text, url) for text, url in page.links if url.startswith("/app/channels/@me/")]
     assert private_links == [
         ("We three", f"/app/channels/@me/{named_group['id']}"),
-        ("bob", f"/app/channels/@me/{first['id']}"),
-        ("carol <b>", f"/app/channels/@me/{second['id']}"),
+        ("bob", f"/app/channels/@me/{first_channel['id']}"),
+        ("carol <b>", f"/app/channels/@me/{second_channel['id']}"),
     ]
     assert ("Town & Square", f"/app/channels/{guild.id}") in page.links
     assert ("#general", page_path(guild)) in page.links
@@ -121,14 +121,14 @@ async def test_a_linked_message_is_highlighted_among_its_neighbors(world: World)
 async def test_a_deleted_message_shows_its_neighbors(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
-    before, deleted = await guild.send_message(alice, "before"), await guild.send_message(alice, "gone")
-    (await alice.delete(f"/channels/{guild.general}/messages/{deleted['id']}")).ok()
+    before_message, deleted_message = await guild.send_message(alice, "before"), await guild.send_message(alice, "gone")
+    (await alice.delete(f"/channels/{guild.general}/messages/{deleted_message['id']}")).ok()
 
-    page = await sign_in_browser(alice).open(page_path(guild, deleted))
+    page = await sign_in_browser(alice).open(page_path(guild, deleted_message))
 
     assert page.status == 200
     assert "The linked message was deleted" in page.text
-    assert message_ids(page.body) == [int(before["id"])]
+    assert message_ids(page.body) == [int(before_message["id"])]
 
 
 async def test_user_text_is_escaped(world: World) -> None:
@@ -198,18 +198,24 @@ async def test_mentions_links_and_times_are_rendered(world: World) -> None:
 async def test_replies_edits_files_and_reactions_are_shown(world: World) -> None:
     alice, bob = await world.user("alice"), await world.user("bob")
     guild = await world.guild(alice, bob)
-    first = await guild.send_message(alice, "the first word")
-    reference = {"message_id": first["id"]}
+    first_message = await guild.send_message(alice, "the first word")
+    reference = {"message_id": first_message["id"]}
     await guild.send_message(bob, "an answer", message_reference=reference)
-    deleted = await guild.send_message(alice, "soon gone")
-    await guild.send_message(bob, "too late", message_reference={"message_id": deleted["id"]})
-    (await alice.delete(f"/channels/{guild.general}/messages/{deleted['id']}")).ok()
-    (await alice.patch(f"/channels/{guild.general}/messages/{first['id']}", json={"content": "the new word"})).ok()
-    (await bob.put(f"/channels/{guild.general}/messages/{first['id']}/reactions/%F0%9F%91%8D/@me")).ok()
+    deleted_message = await guild.send_message(alice, "soon gone")
+    await guild.send_message(bob, "too late", message_reference={"message_id": deleted_message["id"]})
+    (await alice.delete(f"/channels/{guild.general}/messages/{deleted_message['id']}")).ok()
+    (
+        await alice.patch(f"/channels/{guild.general}/messages/{first_message['id']}", json={"content": "the new word"})
+    ).ok()
+    (await bob.put(f"/channels/{guild.general}/messages/{first_message['id']}/reactions/%F0%9F%91%8D/@me")).ok()
     files = [{"id": 0, "description": "a cat"}, {"id": 1}, {"id": 2}]
     names = (("cat.png", PNG), ("notes.txt", b"hello"), ("SPOILER_end.png", PNG))
     (await send_files(alice, f"/channels/{guild.general}/messages", *names, attachments=files)).ok()
-    forwarded = {"type": MessageReferenceType.FORWARD, "message_id": first["id"], "channel_id": str(guild.general)}
+    forwarded = {
+        "type": MessageReferenceType.FORWARD,
+        "message_id": first_message["id"],
+        "channel_id": str(guild.general),
+    }
     (await bob.post(f"/channels/{guild.general}/messages", json={"message_reference": forwarded})).ok()
     browser = sign_in_browser(bob)
 
@@ -217,7 +223,7 @@ async def test_replies_edits_files_and_reactions_are_shown(world: World) -> None
 
     assert "(edited) the new word" in page.text
     assert "👍 1" in page.text
-    assert ("alice: the new word", f"{page_path(guild, first)}#message-{first['id']}") in page.links
+    assert ("alice: the new word", f"{page_path(guild, first_message)}#message-{first_message['id']}") in page.links
     assert "Reply to a deleted message" in page.text
     assert "Forwarded: the new word" in page.text
     (image,) = re.findall(r'<img src="(/cdn/attachments/[^"]+)" alt="a cat"', page.body)
@@ -230,16 +236,16 @@ async def test_replies_edits_files_and_reactions_are_shown(world: World) -> None
 async def test_system_messages_are_rendered_as_text(world: World) -> None:
     alice, bob, carol, dave = [await world.user(name) for name in ("alice", "bob", "carol", "dave")]
     guild = await world.guild(alice, bob, carol, dave)
-    first = await guild.send_message(alice, "a plan")
-    (await alice.put(f"/channels/{guild.general}/messages/pins/{first['id']}")).ok()
+    first_message = await guild.send_message(alice, "a plan")
+    (await alice.put(f"/channels/{guild.general}/messages/pins/{first_message['id']}")).ok()
     await guild.send_message(alice, "something between")
     thread = (
-        await alice.post(f"/channels/{guild.general}/messages/{first['id']}/threads", json={"name": "Plans"})
+        await alice.post(f"/channels/{guild.general}/messages/{first_message['id']}/threads", json={"name": "Plans"})
     ).ok()
-    created = await create_group(alice, bob, dave)
-    (await alice.put(f"/channels/{created['id']}/recipients/{carol.id}")).ok()
-    (await alice.patch(f"/channels/{created['id']}", json={"name": "We three"})).ok()
-    (await carol.delete(f"/channels/{created['id']}")).ok()
+    created_group = await create_group(alice, bob, dave)
+    (await alice.put(f"/channels/{created_group['id']}/recipients/{carol.id}")).ok()
+    (await alice.patch(f"/channels/{created_group['id']}", json={"name": "We three"})).ok()
+    (await carol.delete(f"/channels/{created_group['id']}")).ok()
     browser = sign_in_browser(bob)
 
     page = await browser.open(page_path(guild))
@@ -249,7 +255,7 @@ async def test_system_messages_are_rendered_as_text(world: World) -> None:
     page = await browser.open(page_path(guild, channel_id=thread["id"]))
     assert "alice started this thread from a message." in page.text
     assert ("Parent channel", page_path(guild)) in page.links
-    page = await browser.open(f"/app/channels/@me/{created['id']}")
+    page = await browser.open(f"/app/channels/@me/{created_group['id']}")
     for text in ("alice added carol.", "alice changed the name to We three.", "carol left the group."):
         assert text in page.text, text
 
@@ -282,11 +288,11 @@ async def test_a_rejected_message_keeps_its_text_and_shows_an_error(world: World
     browser = sign_in_browser(bob)
     page = await browser.open(page_path(guild))
 
-    empty = await browser.submit(page, "Send", content="  ")
-    assert (empty.status, "Enter a message first." in empty.text) == (400, True)
-    long = await browser.submit(page, "Send", content="x" * 2001)
-    assert (long.status, 'id="error-content"' in long.body) == (400, True)
-    assert dict(long.form("Send").values)["content"] == "x" * 2001
+    empty_page = await browser.submit(page, "Send", content="  ")
+    assert (empty_page.status, "Enter a message first." in empty_page.text) == (400, True)
+    long_page = await browser.submit(page, "Send", content="x" * 2001)
+    assert (long_page.status, 'id="error-content"' in long_page.body) == (400, True)
+    assert dict(long_page.form("Send").values)["content"] == "x" * 2001
     await guild.overwrite(guild.general, bob.id, deny=Permissions.SEND_MESSAGES)
     forbidden = await browser.submit(page, "Send", content="but I wanted to")
 
@@ -372,11 +378,11 @@ async def test_without_read_message_history_no_message_is_shown(world: World) ->
 
 async def test_a_link_with_the_wrong_guild_redirects_to_the_right_one(world: World) -> None:
     alice = await world.user()
-    guild, other = await world.guild(alice), await world.guild(alice)
+    guild, other_guild = await world.guild(alice), await world.guild(alice)
     message = await guild.send_message(alice, "here")
     browser = sign_in_browser(alice)
 
-    for guild_part in ("@me", str(other.id)):
+    for guild_part in ("@me", str(other_guild.id)):
         await browser.open(f"/app/channels/{guild_part}/{guild.general}/{message['id']}")
         assert browser.history[-1].url == page_path(guild, message)
     category_id = guild.channels["Text Channels"]
@@ -435,8 +441,8 @@ async def test_a_forum_lists_its_posts_and_a_locked_one_offers_no_form(world: Wo
     page = await browser.open(page_path(guild, channel_id=post["id"]))
     assert "Let us build one." in page.text
     page.form("Send").action = page_path(guild, channel_id=forum_id)
-    rejected = await browser.submit(page, "Send", content="not here")
-    assert (rejected.status, "Open a post" in rejected.text) == (400, True)
+    rejected_page = await browser.submit(page, "Send", content="not here")
+    assert (rejected_page.status, "Open a post" in rejected_page.text) == (400, True)
     (await alice.patch(f"/channels/{post['id']}", json={"locked": True})).ok()
     page = await browser.open(page_path(guild, channel_id=post["id"]))
 

@@ -38,9 +38,9 @@ def world_config() -> Config:
 
 async def crawl(world: World) -> dict[str, ReferencePage]:
     """Return every page that is reachable from /docs, by path. Check the headers of each page."""
-    pages_by_path, pending = dict[str, ReferencePage](), ["/docs"]
-    while pending:
-        path = pending.pop()
+    pages_by_path, pending_paths = dict[str, ReferencePage](), ["/docs"]
+    while pending_paths:
+        path = pending_paths.pop()
         if path in pages_by_path:
             continue
         async with world.client.get(world.url + path) as page:
@@ -51,7 +51,7 @@ async def crawl(world: World) -> dict[str, ReferencePage]:
             assert "Set-Cookie" not in page.headers
             pages_by_path[path] = ReferencePage(await page.text())
             assert ("script-src" in policy) == bool(pages_by_path[path].scripts) == path.startswith("/docs/resources/")
-        pending += sorted(
+        pending_paths += sorted(
             urldefrag(link).url or path for link in pages_by_path[path].links if link.startswith(("/docs", "#"))
         )
     return pages_by_path
@@ -238,8 +238,8 @@ async def search_results(world: World, query: str) -> list[str]:
 async def test_the_best_search_result_comes_first(world: World) -> None:
     async def first_result(query: str) -> tuple[str, str]:
         page = await Browser(world).open(f"/docs?q={quote(query)}")
-        listed = page.body.partition('<ul class="name-list">')[2]
-        href, title = re.search(r'<a href="([^"]+)"><code>([^<]+)', listed).groups()  # type: ignore[union-attr]
+        listed_html = page.body.partition('<ul class="name-list">')[2]
+        href, title = re.search(r'<a href="([^"]+)"><code>([^<]+)', listed_html).groups()  # type: ignore[union-attr]
         return title, href
 
     assert await first_result("create message") == ("create_message", "/docs/resources/messages#create_message")
@@ -305,7 +305,7 @@ async def test_a_cached_page_is_not_sent_again(world: World) -> None:
     assert page.headers["Cache-Control"] == "private, no-cache"
 
     repeated_response = await browser.request("GET", "/docs/errors", headers={"If-None-Match": page.headers["ETag"]})
-    other = await browser.request("GET", "/docs/errors", headers={"If-None-Match": '"another"'})
+    other_page = await browser.request("GET", "/docs/errors", headers={"If-None-Match": '"another"'})
 
     assert (repeated_response.status, repeated_response.body, repeated_response.headers["ETag"]) == (
         304,
@@ -313,7 +313,7 @@ async def test_a_cached_page_is_not_sent_again(world: World) -> None:
         page.headers["ETag"],
     )
     assert "Content-Security-Policy" in repeated_response.headers
-    assert (other.status, other.body) == (200, page.body)
+    assert (other_page.status, other_page.body) == (200, page.body)
 
 
 async def test_pages_are_compressed_if_the_client_accepts_it(world: World) -> None:
@@ -323,13 +323,13 @@ async def test_pages_are_compressed_if_the_client_accepts_it(world: World) -> No
                 assert response.headers["Vary"] == "Accept-Encoding"
                 return response.headers.get("Content-Encoding"), await response.read(), response.headers["ETag"]
 
-    encoding, compressed, tag = await get("br, gzip;q=0.8")
-    no_encoding, body, other = await get("identity")
+    encoding, compressed_response, tag = await get("br, gzip;q=0.8")
+    no_encoding, body, plain_response = await get("identity")
 
     assert (encoding, no_encoding) == ("gzip", None)
-    assert tag != other
-    assert gzip.decompress(compressed) == body
-    assert len(compressed) < len(body) / 5
+    assert tag != plain_response
+    assert gzip.decompress(compressed_response) == body
+    assert len(compressed_response) < len(body) / 5
     assert (await get("gzip;q=0"))[0] is None
 
 

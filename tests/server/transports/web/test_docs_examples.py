@@ -62,9 +62,9 @@ async def demo() -> AsyncIterator[Demo]:
     """The demo world with a bot that has all permissions, and the values of the variables in the examples."""
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
-    built = await worlds.load_initial(app, worlds.demo_world(), 0)
-    await make_administrator(app, built)
-    document = codec.decode(codec.encode(ready_document.build_document(app.config, built)), dict[str, Any])
+    built_world = await worlds.load_initial(app, worlds.demo_world(), 0)
+    await make_administrator(app, built_world)
+    document = codec.decode(codec.encode(ready_document.build_document(app.config, built_world)), dict[str, Any])
     values = {name: look_up(document, path) for name, path in examples.VARIABLES.items()}
     async with aiohttp.ClientSession() as client:
         yield World(app, client), values
@@ -101,8 +101,8 @@ def verified_endpoints(world: World) -> dict[str, Endpoint]:
 
 def example_code(endpoint: Endpoint, language: str, root: str) -> str:
     """Return the example of an operation in one language."""
-    found = snippets.snippets(examples.request(endpoint), root)
-    return next(snippet.code for snippet in found if snippet.language == language)
+    found_snippets = snippets.snippets(examples.request(endpoint), root)
+    return next(snippet.code for snippet in found_snippets if snippet.language == language)
 
 
 async def send_curl_request(world: World, command: str, values: dict[str, str]) -> tuple[int, str]:
@@ -153,8 +153,8 @@ async def test_every_example_is_valid_source_code(demo: Demo) -> None:
     if NODE is None:
         pytest.skip("Node.js is not installed")
     arguments = [NODE, "--experimental-vm-modules", "--no-warnings", "--input-type=module", "-e", SYNTAX_CHECK_SCRIPT]
-    done = subprocess.run(arguments, input=json.dumps(modules), capture_output=True, text=True, timeout=60)
-    assert (done.stdout, done.returncode) == ("", 0), done.stderr
+    completed = subprocess.run(arguments, input=json.dumps(modules), capture_output=True, text=True, timeout=60)
+    assert (completed.stdout, completed.returncode) == ("", 0), completed.stderr
 
 
 async def test_every_verified_example_works_in_the_demo_world(demo: Demo) -> None:
@@ -163,13 +163,13 @@ async def test_every_verified_example_works_in_the_demo_world(demo: Demo) -> Non
     assert len(endpoints) > 100
     assert {"create_message", "list_messages", "get_guild", "create_dm"} <= endpoints.keys()
 
-    wrong = []
+    problems = []
     for name, endpoint in endpoints.items():
         declared = endpoint.operation
         status, body = await send_curl_request(world, example_code(endpoint, "curl", world.url), values)
         if status not in (declared.success, *declared.other_statuses):
-            wrong.append(f"{name}: {status} {body[:200]}")
-    assert wrong == [], "list operations without sample data in examples.UNVERIFIED"
+            problems.append(f"{name}: {status} {body[:200]}")
+    assert problems == [], "list operations without sample data in examples.UNVERIFIED"
 
 
 async def test_unverified_examples_fail_in_the_demo_world(demo: Demo) -> None:
@@ -196,7 +196,7 @@ async def test_examples_run_in_a_shell(demo: Demo, tmp_path: Path) -> None:
     }
 
     for script, expected in scripts.items():
-        done = await asyncio.to_thread(
+        completed = await asyncio.to_thread(
             subprocess.run,
             ["bash", "-c", script.replace("curl", "curl -s", 1)],
             env=values | {"PATH": "/usr/bin:/bin"},
@@ -204,7 +204,7 @@ async def test_examples_run_in_a_shell(demo: Demo, tmp_path: Path) -> None:
             capture_output=True,
             text=True,
         )
-        assert expected in done.stdout, done.stderr
+        assert expected in completed.stdout, completed.stderr
 
 
 async def test_python_examples_run(demo: Demo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,13 +225,13 @@ async def test_python_examples_run(demo: Demo, tmp_path: Path, monkeypatch: pyte
     programs["create_message with a file"] = snippets.discord_py(upload, world.url)
 
     def run() -> list[str]:
-        wrong = []
+        problems = []
         for name, program in programs.items():
             try:
                 exec(compile(program, name, "exec"), {"__name__": "__main__"})
             except Exception as error:
-                wrong.append(f"{name}: {error!r}")
-        return wrong
+                problems.append(f"{name}: {error!r}")
+        return problems
 
     assert await asyncio.to_thread(run) == []
 
@@ -255,7 +255,7 @@ async def test_javascript_examples_run(demo: Demo, tmp_path: Path) -> None:
     (tmp_path / "upload.mjs").write_text(snippets.discord_js(upload, world.url))
 
     assert NODE is not None
-    done = await asyncio.to_thread(
+    completed = await asyncio.to_thread(
         subprocess.run,
         [NODE, "run.mjs", *endpoints, "upload"],
         cwd=tmp_path,
@@ -265,6 +265,6 @@ async def test_javascript_examples_run(demo: Demo, tmp_path: Path) -> None:
         timeout=120,
     )
 
-    assert [line for line in done.stdout.splitlines() if line.startswith("FAILED")] == []
-    assert done.returncode == 0, done.stderr
-    assert "picture.png" in done.stdout
+    assert [line for line in completed.stdout.splitlines() if line.startswith("FAILED")] == []
+    assert completed.returncode == 0, completed.stderr
+    assert "picture.png" in completed.stdout

@@ -66,10 +66,12 @@ async def test_a_user_confirms_an_address_and_resets_a_password(mail_world: Worl
 async def test_the_page_is_the_same_for_an_unknown_address(mail_world: World) -> None:
     browser = Browser(mail_world)
 
-    unknown = await browser.submit(await browser.open("/forgot-password"), "Send link", email="unknown@example.org")
+    unknown_page = await browser.submit(
+        await browser.open("/forgot-password"), "Send link", email="unknown@example.org"
+    )
 
-    assert unknown.status == 200
-    assert "Check your mail" in unknown.text
+    assert unknown_page.status == 200
+    assert "Check your mail" in unknown_page.text
 
 
 async def test_opening_a_confirmation_link_does_not_use_it(mail_world: World) -> None:

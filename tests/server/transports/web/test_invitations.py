@@ -184,15 +184,15 @@ async def test_an_invite_shows_the_event_in_its_link(world: World) -> None:
     )
     night = await create_event(guild.owner, guild, external_event(name="Boat night"))
     inside = await create_event(guild.owner, guild, channel_event(lounge_id, name="Songs"))
-    hidden = await create_event(guild.owner, guild, channel_event(cellar_channel_id, name="Secrets"))
+    hidden_event = await create_event(guild.owner, guild, channel_event(cellar_channel_id, name="Secrets"))
     other_guild = await world.guild()
-    other = await create_event(other_guild.owner, other_guild, external_event(name="Other"))
+    other_event = await create_event(other_guild.owner, other_guild, external_event(name="Other"))
     code = (await create_invite(guild.owner, lounge_id))["code"]
     browser = Browser(world)
 
     assert "EventBoat night, " in (await browser.open(f"/invite/{code}?event={night['id']}")).text
     assert "EventSongs, " in (await browser.open(f"/invite/{code}?event={inside['id']}")).text
-    for name in (hidden["id"], other["id"], "1", "x", "9" * 30, ""):
+    for name in (hidden_event["id"], other_event["id"], "1", "x", "9" * 30, ""):
         page = await browser.open(f"/invite/{code}?event={name}")
         assert (page.status, "Event" in page.text) == (200, False), name
     (await guild.owner.delete(f"/guilds/{guild.id}/scheduled-events/{night['id']}")).ok()

@@ -121,7 +121,7 @@ async def test_the_client_loads_a_catalogue_that_caches_keep_forever(world: Worl
     [url] = re.findall(r'data-catalog="([^"]+)"', page.body)
     file = await browser.request("GET", url, headers={"Accept-Encoding": "gzip"})
     old_response = await browser.request("GET", re.sub(r"\.[0-9a-f]{16}\.", f".{'0' * 16}.", url))
-    unknown = await browser.request("GET", url.replace("en-XA", "xx"))
+    unknown_page = await browser.request("GET", url.replace("en-XA", "xx"))
 
     assert "data-catalog" not in english.body
     assert (file.status, file.headers["Content-Encoding"], file.headers["Content-Type"]) == (
@@ -134,7 +134,7 @@ async def test_the_client_loads_a_catalogue_that_caches_keep_forever(world: Worl
     assert messages["Language"] == pseudo_locales.transform("en-XA", "Language")
     # The catalogue contains no texts of pages.
     assert "Skip to content" not in messages
-    assert (old_response.status, unknown.status) == (404, 404)
+    assert (old_response.status, unknown_page.status) == (404, 404)
 
 
 def test_messages_with_a_count_have_a_text_for_each_plural_category() -> None:

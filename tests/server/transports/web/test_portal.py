@@ -142,8 +142,8 @@ async def test_a_sku_is_changed_and_deleted_on_the_portal(world: World) -> None:
         "unpublished",
     )
 
-    deleted = await browser.submit(page, "Delete SKU")
-    assert "The SKU was deleted." in deleted.text
+    deleted_page = await browser.submit(page, "Delete SKU")
+    assert "The SKU was deleted." in deleted_page.text
     assert (await alice.get(f"/applications/{application_id}/store/skus")).ok() == []
     assert (await browser.open(page.url)).status == 404
 
@@ -164,9 +164,9 @@ async def test_invalid_sku_fields_and_other_users_are_rejected(world: World) -> 
     stranger, _ = await create_developer(world)
     page = await browser.open(f"{portal_path}/store")
     (publish,) = [form.action for form in page.forms if form.action.endswith("/publish")]
-    other = await stranger.open((await submit_application_form(stranger))[0] + "/store")
-    other.forms[-1].action = publish
-    assert (await stranger.submit(other, "Create SKU", name="x", price="1")).status == 403
+    other_page = await stranger.open((await submit_application_form(stranger))[0] + "/store")
+    other_page.forms[-1].action = publish
+    assert (await stranger.submit(other_page, "Create SKU", name="x", price="1")).status == 403
     assert (await stranger.open(f"{portal_path}/store")).status == 404
 
 
@@ -182,10 +182,10 @@ async def test_an_invalid_name_is_reported_at_its_field(world: World) -> None:
 async def test_applications_of_other_users_are_not_visible(world: World) -> None:
     browser, _ = await create_developer(world)
     portal_path, _ = await submit_application_form(browser)
-    other, _ = await create_developer(world)
+    other_developer, _ = await create_developer(world)
 
     for section in SECTIONS:
-        assert (await other.open(portal_path + section)).status == 404
+        assert (await other_developer.open(portal_path + section)).status == 404
     anonymous = Browser(world)
     assert (await anonymous.open(portal_path)).form("Log in")
 
@@ -213,18 +213,18 @@ async def test_a_token_is_shown_once_and_logs_a_bot_in(world: World) -> None:
 
     page = await browser.submit(await browser.open(f"{portal_path}/bot"), "Add a bot")
 
-    first = page.body.partition('aria-labelledby="secret-1">')[2].partition("</code>")[0]
+    first_secret = page.body.partition('aria-labelledby="secret-1">')[2].partition("</code>")[0]
     identifier = int(portal_path.rpartition("/")[2])
-    bot = Actor(world, identifier, first, "bot", is_bot=True, application_id=identifier)
+    bot = Actor(world, identifier, first_secret, "bot", is_bot=True, application_id=identifier)
     (await bot.get("/users/@me")).ok()
     repeated_page = await browser.open(f"{portal_path}/bot")
-    assert first not in repeated_page.body
+    assert first_secret not in repeated_page.body
     page = await browser.submit(repeated_page, "Reset token")
-    second = page.body.partition('aria-labelledby="secret-1">')[2].partition("</code>")[0]
-    assert second not in (first, "")
+    second_secret = page.body.partition('aria-labelledby="secret-1">')[2].partition("</code>")[0]
+    assert second_secret not in (first_secret, "")
     assert find_secrets(page)
     (await bot.get("/users/@me")).rejected(401, 0)
-    bot.token = second
+    bot.token = second_secret
     await bot.connect(Intents.GUILDS)
 
 
@@ -497,8 +497,8 @@ async def test_testers_are_invited_and_accept_on_their_own_page(world: World) ->
     assert 'id="error-username"' in error_page.body
     page = await browser.submit(error_page, "Invite", username="bob")
     assert "Invited" in page.text
-    accepted = await guest.submit(await guest.open("/developers"), "Accept")
-    assert "You are now a tester." in accepted.text
+    accepted_page = await guest.submit(await guest.open("/developers"), "Accept")
+    assert "You are now a tester." in accepted_page.text
     assert await world.write(
         lambda call: applications.testers.is_tester(call.tx, int(portal_path.rpartition("/")[2]), bob.id)
     )
@@ -561,8 +561,8 @@ async def test_deletion_needs_the_application_name(world: World) -> None:
 
     error_page = await browser.submit(page, "Delete application", confirm="my game")
     assert 'id="error-confirm"' in error_page.body
-    deleted = await browser.submit(error_page, "Delete application", confirm="My game")
-    assert "My game was deleted." in deleted.text
+    deleted_page = await browser.submit(error_page, "Delete application", confirm="My game")
+    assert "My game was deleted." in deleted_page.text
     assert (await alice.get("/applications")).ok() == []
     assert (await browser.open(portal_path)).status == 404
 

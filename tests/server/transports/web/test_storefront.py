@@ -142,17 +142,17 @@ async def test_a_forged_form_buys_nothing(world: World) -> None:
 
 
 async def test_a_sku_can_only_be_bought_in_its_own_store(world: World) -> None:
-    bot, other, alice = await world.bot(), await world.bot(), await world.user()
+    bot, other_bot, alice = await world.bot(), await world.bot(), await world.user()
     hat_sku_id, cap_sku_id = (
         await publish_sku(bot, SkuType.DURABLE, name="Hat"),
-        await publish_sku(other, SkuType.DURABLE, name="Cap"),
+        await publish_sku(other_bot, SkuType.DURABLE, name="Cap"),
     )
     browser = await sign_in_browser(world, alice)
     page = await browser.open(f"{store_path(bot)}/{hat_sku_id}")
     page.form("Buy Hat").action = f"{store_path(bot)}/{cap_sku_id}"
 
     assert (await browser.submit(page, "Buy Hat")).status == 404
-    assert await list_owned_skus(alice, other) == []
+    assert await list_owned_skus(alice, other_bot) == []
 
 
 @pytest.mark.parametrize(

@@ -176,9 +176,9 @@ class LibdaveClient:
         return [(DaveOpcode.TRANSITION_READY, {"transition_id": transition_id})]
 
     def encrypt(self, frame: bytes) -> bytes:
-        encrypted = self._encryptor.encrypt(AUDIO, SSRC, frame)
-        assert encrypted is not None
-        return encrypted
+        encrypted_frame = self._encryptor.encrypt(AUDIO, SSRC, frame)
+        assert encrypted_frame is not None
+        return encrypted_frame
 
     def decrypt(self, sender_id: int, encrypted: bytes) -> bytes | None:
         decryptor = self._decryptors.get(sender_id)
@@ -186,9 +186,9 @@ class LibdaveClient:
 
     def encrypt_video(self, codec: str, frame: bytes) -> bytes:
         self._encryptor.assign_ssrc_to_codec(VIDEO_SSRC, getattr(dave.Codec, codec))
-        encrypted = self._encryptor.encrypt(VIDEO, VIDEO_SSRC, frame)
-        assert encrypted is not None
-        return encrypted
+        encrypted_frame = self._encryptor.encrypt(VIDEO, VIDEO_SSRC, frame)
+        assert encrypted_frame is not None
+        return encrypted_frame
 
     def decrypt_video(self, sender_id: int, encrypted: bytes) -> bytes:
         frame = self._decryptors[sender_id].decrypt(VIDEO, encrypted)

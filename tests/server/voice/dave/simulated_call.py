@@ -146,7 +146,7 @@ class SimulatedCall:
 def assert_decrypts(sender: Client, receiver: Client) -> None:
     """Assert that a frame of `sender` is encrypted and that `receiver` decrypts it."""
     frame = b"a frame of %d, twenty milliseconds long" % sender.user_id
-    encrypted = sender.encrypt(frame)
-    assert encrypted.endswith(b"\xfa\xfa")
-    assert frame not in encrypted
-    assert receiver.decrypt(sender.user_id, encrypted) == frame
+    encrypted_frame = sender.encrypt(frame)
+    assert encrypted_frame.endswith(b"\xfa\xfa")
+    assert frame not in encrypted_frame
+    assert receiver.decrypt(sender.user_id, encrypted_frame) == frame

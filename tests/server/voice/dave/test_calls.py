@@ -36,8 +36,8 @@ def test_a_former_member_decrypts_no_later_frame(call: SimulatedCall) -> None:
 
     call.assert_all_decrypt()
     for client in call.clients.values():
-        encrypted = client.encrypt(b"not for former members")
-        assert former.decrypt(client.user_id, encrypted) is None
+        encrypted_frame = client.encrypt(b"not for former members")
+        assert former.decrypt(client.user_id, encrypted_frame) is None
 
 
 def test_two_clients_are_added_in_one_batch(call: SimulatedCall) -> None:

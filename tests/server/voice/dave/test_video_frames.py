@@ -37,9 +37,9 @@ def pair(request: pytest.FixtureRequest) -> Pair:
 
 def encrypt(pair: Pair, codec: str, frame: bytes) -> bytes:
     """Encrypt a frame of the sender; it ends with the trailer that the server requires."""
-    encrypted = pair[0].encrypt_video(codec, frame)
-    assert encrypted.endswith(E2EE_TRAILER)
-    return encrypted
+    encrypted_frame = pair[0].encrypt_video(codec, frame)
+    assert encrypted_frame.endswith(E2EE_TRAILER)
+    return encrypted_frame
 
 
 def decrypt(pair: Pair, encrypted: bytes) -> bytes:
@@ -52,18 +52,18 @@ def decrypt(pair: Pair, encrypted: bytes) -> bytes:
 def test_the_header_of_a_vp8_frame_stays_clear(pair: Pair, body: bytes, is_key_frame: bool) -> None:
     frame = bytes((body[0] & 0xFE if is_key_frame else body[0] | 1,)) + body[1:]
     header_length = VP8_KEY_FRAME_HEADER_BYTES if is_key_frame else 1
-    encrypted = encrypt(pair, "vp8", frame)
-    assert encrypted[:header_length] == frame[:header_length]
-    assert frame[header_length:] not in encrypted
-    assert decrypt(pair, encrypted) == frame
+    encrypted_frame = encrypt(pair, "vp8", frame)
+    assert encrypted_frame[:header_length] == frame[:header_length]
+    assert frame[header_length:] not in encrypted_frame
+    assert decrypt(pair, encrypted_frame) == frame
 
 
 @many_frames
 @given(frame=st.binary(min_size=12, max_size=3000))
 def test_a_vp9_frame_is_encrypted_completely(pair: Pair, frame: bytes) -> None:
-    encrypted = encrypt(pair, "vp9", frame)
-    assert frame not in encrypted
-    assert decrypt(pair, encrypted) == frame
+    encrypted_frame = encrypt(pair, "vp9", frame)
+    assert frame not in encrypted_frame
+    assert decrypt(pair, encrypted_frame) == frame
 
 
 @many_frames
@@ -72,22 +72,22 @@ def test_parameters_and_slice_headers_of_an_h264_frame_stay_clear(
     pair: Pair, parameters: list[bytes], slices: list[bytes]
 ) -> None:
     units = [*parameters, *slices]
-    encrypted = encrypt(pair, "h264", b"".join(b"\0\0\1" + unit for unit in units))
+    encrypted_frame = encrypt(pair, "h264", b"".join(b"\0\0\1" + unit for unit in units))
     clear = b"".join(START_CODE + unit for unit in parameters) + START_CODE + slices[0][:2]
-    assert encrypted.startswith(clear)
+    assert encrypted_frame.startswith(clear)
     # Receivers find the same units although the content is encrypted.
-    assembled = assemble_h264(encrypted)
-    assert assembled == encrypted
+    assembled = assemble_h264(encrypted_frame)
+    assert assembled == encrypted_frame
     assert decrypt(pair, assembled) == b"".join(START_CODE + unit for unit in units)
 
 
 @many_frames
 @given(units=av1_frames)
 def test_headers_of_av1_units_stay_clear_and_the_last_one_loses_its_size(pair: Pair, units: list[Av1Unit]) -> None:
-    encrypted = encrypt(pair, "av1", write_av1(units))
+    encrypted_frame = encrypt(pair, "av1", write_av1(units))
     sent = write_sent_av1(units)
-    assert encrypted[0] == sent[0]
-    assert decrypt(pair, encrypted) == sent
+    assert encrypted_frame[0] == sent[0]
+    assert decrypt(pair, encrypted_frame) == sent
 
 
 @many_frames

@@ -158,8 +158,8 @@ def test_a_wrong_cookie_ends_the_association() -> None:
 
 
 def test_another_certificate_than_the_announced_one_is_rejected() -> None:
-    client, other = DtlsClient(), DtlsClient()
-    server = DtlsAssociation(DtlsIdentity(), other.fingerprint)
+    client, other_client = DtlsClient(), DtlsClient()
+    server = DtlsAssociation(DtlsIdentity(), other_client.fingerprint)
     with pytest.raises(DtlsError):
         connect(client, server)
     assert server.srtp_session is None
