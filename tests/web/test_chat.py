@@ -331,6 +331,35 @@ async def test_on_a_phone_one_panel_is_visible_at_a_time_and_all_are_reachable(p
         assert await page.evaluate("document.documentElement.scrollWidth") == PHONE_WIDTH
 
 
+async def test_on_a_phone_the_channel_list_stays_open_when_the_channel_has_loaded(platform: ChatPlatform) -> None:
+    nora = await platform.world.user("nora")
+    guild = await platform.world.guild(nora)
+    thread_id = await nora.create_thread(guild.general, name="harbour")
+    (await nora.patch(f"/channels/{thread_id}", json={"archived": True})).ok()
+    held_event, release_event = asyncio.Event(), asyncio.Event()
+
+    async def hold(route: Any) -> None:
+        held_event.set()
+        await release_event.wait()
+        await route.continue_()
+
+    async with platform.open_window(nora, "/app", width=PHONE_WIDTH) as window:
+        page = window.page
+        await page.get_by_role("navigation", name="Guilds").get_by_role("link", name="Guild").wait_for()
+        await page.route(f"**/api/v*/channels/{thread_id}", hold)
+        await page.goto(f"{platform.url}/app/channels/{guild.id}/{thread_id}")
+        await held_event.wait()
+        await page.get_by_role("button", name="Channels and conversations").click()
+        link = page.locator(f'.side .entry[data-focus="{guild.general}"]')
+        await link.wait_for()
+        release_event.set()
+        await page.get_by_role("heading", name="harbour").wait_for(state="attached")
+        assert await page.locator(".client.show-side").count() == 1
+        await link.click()
+        await page.wait_for_url(f"**/{guild.general}")
+        await link.wait_for(state="hidden")
+
+
 async def test_everything_can_be_done_with_the_keyboard(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)

@@ -262,9 +262,13 @@ async def test_a_subscription_that_the_browser_or_the_server_replaced_is_renewed
 
 async def wait_endpoints(user: Actor, expected: list[str]) -> None:
     """Wait until the login session of a user has exactly these subscriptions."""
-    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-        while await list_endpoints(user) != expected:
-            await asyncio.sleep(0.01)
+    endpoints: list[str] = []
+    try:
+        async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
+            while (endpoints := await list_endpoints(user)) != expected:
+                await asyncio.sleep(0.01)
+    except TimeoutError:
+        raise AssertionError(f"the subscriptions are {endpoints}") from None
 
 
 LONG_TIMERS_SCRIPT = """

@@ -277,13 +277,15 @@ export class Shell {
       loadModule(() => import("./channels/forum.js")).then(module => module && this.show());
       return;
     }
+    // The user may have opened a panel while the channel was loading.
+    const wasLoading = this.#viewKey === `loading-${channel.id}`;
     const isNewView = this.#showView(`channel-${channel.id}`, () =>
       createPart(isForum(channel) ? "hubbub-forum" : "hubbub-channel", bindToChannel(this.context, channel.id), {
         messageId,
       }),
     );
     if (isNewView) {
-      this.#showSide(false);
+      if (!wasLoading) this.#showSide(false);
       if (!this.#isNarrow && !messageId) this.view.querySelector("textarea.compose")?.focus();
     } else if (messageId && messageId !== this.shownMessageId)
       /** @type {any} */ (this.view.firstElementChild).seek?.(messageId);
@@ -303,7 +305,9 @@ export class Shell {
     }
     const key = `loading-${route.channelId}`;
     if (this.#viewKey === key || this.#viewKey === `unavailable-${route.channelId}`) return;
+    this.#setLocation(guild ? route.guildId : null, null);
     this.#showView(key, () => this.#messageView(t("Loading…")));
+    this.#showSide(false);
     try {
       const channel = await api.request("GET", `/channels/${route.channelId}`);
       state.apply("CHANNEL_UPDATE", channel);
