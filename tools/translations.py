@@ -17,6 +17,7 @@ from babel.messages.extract import extract
 from babel.messages.pofile import read_po, write_po
 
 from hubbub.protocol.permissions import permission_names
+from hubbub.protocol.resources.developers import PRIVILEGED_INTENTS
 from hubbub.protocol.scopes import SCOPES
 from hubbub.server.core.translation import DOMAIN, FOLDER, TEMPLATE, list_translations
 from hubbub.server.transports.web.consent import permission_label
@@ -26,8 +27,8 @@ PACKAGE: Final = Path(__file__).resolve().parent.parent / "src" / "hubbub"
 SERVER: Final = PACKAGE / "server"
 STATIC: Final = SERVER / "transports" / "web" / "static"
 TEMPLATES: Final = (SERVER / "transports" / "web" / "templates", SERVER / "identity" / "account_emails" / "templates")
-ENGLISH_TEMPLATES: Final = ("admin", "docs", "portal")
-"""Folders of templates that are in English: tools of operators and developers (decisions/0136)."""
+ENGLISH_TEMPLATES: Final = ("admin", "docs")
+"""Folders of templates that are in English: the API reference and tools of operators (decisions/0136)."""
 ERROR_SLICES: Final = (
     "accounts",
     "account_emails",
@@ -80,6 +81,8 @@ def find_messages() -> Iterator[tuple[Path, str | tuple[str, ...], list[str]]]:
                 yield path, text, []
     for rule in SCOPES.values():
         yield PACKAGE / "protocol" / "scopes.py", rule.description, []
+    for intent in PRIVILEGED_INTENTS.values():
+        yield PACKAGE / "protocol" / "resources" / "developers.py", intent.description, []
     for name in permission_names((1 << 64) - 1):
         yield PACKAGE / "protocol" / "permissions.py", permission_label(name), []
     for path in javascript_modules():

@@ -292,15 +292,17 @@ def format_number(value: float) -> str:
     return numbers.format_decimal(value, locale=_formats_locale(language))
 
 
-def format_decimal(amount: int, digits: int) -> str:
-    """Format an amount that is given in units of the last of `digits` decimal places, such as a price in cents."""
+def format_decimal(amount: int, digits: int, *, has_separators: bool = True) -> str:
+    """Format an amount that is given in units of the last of `digits` decimal places, such as a price in cents.
+
+    `has_separators` separates thousands."""
     language = _current_language.get()
     value = Decimal(amount).scaleb(-digits)
     if language.catalog is None:
-        return f"{value:,.{digits}f}"
+        return f"{value:{',' if has_separators else ''}.{digits}f}"
     from babel import numbers
 
-    pattern = "#,##0" + ("." + "0" * digits if digits else "")
+    pattern = ("#,##0" if has_separators else "0") + ("." + "0" * digits if digits else "")
     return numbers.format_decimal(value, format=pattern, locale=_formats_locale(language))
 
 

@@ -362,7 +362,7 @@ async def test_a_webhook_url_is_verified(private_targets_world: World, receiver:
     page = await browser.submit(page, "Verify and save", **fields)
     assert (page.status, 'id="error-event_webhooks_url"' in page.body) == (400, True)
     assert f'value="{receiver.events_url}"' in page.body
-    assert "Event webhooks URL: " in page.text
+    assert "URL: " in page.text
     assert "status 204 instead of 401 to a PING with an invalid signature." in page.text
     receiver.accepts_invalid_signatures = False
     page = await browser.submit(page, "Verify and save", **fields)

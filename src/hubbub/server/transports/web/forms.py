@@ -10,7 +10,7 @@ from aiohttp import web
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.operation import Uploads
-from hubbub.server.core.translation import gettext, ngettext
+from hubbub.server.core.translation import gettext, gettext_noop, ngettext
 from hubbub.server.transports.http import decoding, multipart, request_limits
 
 BODY_BYTES_MAX: Final = 64 * 1024
@@ -22,6 +22,48 @@ READ_TIMEOUT_SECONDS: Final = 30.0
 
 CSRF_FIELD: Final = "form_token"
 """Name of the hidden field that protects a form against cross-site requests."""
+
+
+FIELD_LABELS: Final = {
+    "art_image": gettext_noop("Image"),
+    "art_name": gettext_noop("Key"),
+    "clients": gettext_noop("Client IDs"),
+    "confirm": gettext_noop("Confirmation"),
+    "currency": gettext_noop("Currency"),
+    "custom_install_url": gettext_noop("Custom install link"),
+    "description": gettext_noop("Description"),
+    "emoji_image": gettext_noop("Image"),
+    "emoji_name": gettext_noop("Name"),
+    "event_webhooks_url": gettext_noop("URL"),
+    "flags": gettext_noop("Privileged intents"),
+    "guild_scopes": gettext_noop("Scopes"),
+    "icon": gettext_noop("Icon"),
+    "interactions_endpoint_url": gettext_noop("Interactions endpoint URL"),
+    "kind": gettext_noop("Type"),
+    "name": gettext_noop("Name"),
+    "oidc_issuer_url": gettext_noop("Issuer"),
+    "price": gettext_noop("Price"),
+    "privacy_policy_url": gettext_noop("Privacy policy"),
+    "reason": gettext_noop("Reason"),
+    "redirect_uri": gettext_noop("Redirect URI"),
+    "role": gettext_noop("Role"),
+    "role_connections_verification_url": gettext_noop("Linked roles verification URL"),
+    "switch_at": gettext_noop("Time of the switch, in UTC"),
+    "tags": gettext_noop("Tags"),
+    "team_id": gettext_noop("Transfer to a team"),
+    "terms_of_service_url": gettext_noop("Terms of service"),
+    "test_username": gettext_noop("Username"),
+    "type": gettext_noop("Provider"),
+    "url_map": gettext_noop("Prefixes and targets"),
+    "user_id": gettext_noop("New owner"),
+    "user_scopes": gettext_noop("Scopes"),
+}
+"""Labels of the form fields of the developer portal, for the list of errors above a form."""
+
+
+def field_label(name: str) -> str:
+    """Return the label of a form field. A field that is not in `FIELD_LABELS` has a label that is derived from its name."""
+    return gettext(FIELD_LABELS.get(name) or name.replace("_", " ").capitalize())
 
 
 class Form:

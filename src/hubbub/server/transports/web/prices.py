@@ -1,7 +1,6 @@
 """Prices on pages: amounts in the smallest unit of a currency, as text of a page and of a form field."""
 
 import re
-from decimal import Decimal
 from typing import Final
 
 from hubbub.protocol.resources.skus import SKU_PRICE_MAX
@@ -36,7 +35,7 @@ def format_price(amount: int, currency: str) -> str:
 def format_amount(amount: int, currency: str) -> str:
     """Return the text of an amount for a form field, such as `4.99`; `parse_price` reads it."""
     decimal_places = count_decimal_places(currency)
-    return f"{Decimal(amount).scaleb(-decimal_places):.{decimal_places}f}"
+    return translation.format_decimal(amount, decimal_places, has_separators=False)
 
 
 def parse_price(price_text: str, currency: str) -> int:
@@ -46,15 +45,23 @@ def parse_price(price_text: str, currency: str) -> int:
     decimal_places = count_decimal_places(currency)
     match = _AMOUNT_PATTERN.fullmatch(price_text)
     if match is None:
-        raise InvalidPriceError(f"Enter an amount such as {format_amount(499, currency)}, or 0 for free.")
+        example = format_amount(499, currency)
+        raise InvalidPriceError(gettext("Enter an amount such as {example}, or 0 for free.", example=example))
     fraction = match[2] or ""
     if len(fraction) > decimal_places:
         if not decimal_places:
-            raise InvalidPriceError(f"{currency.upper()} has no decimal places. Enter a whole number.")
+            raise InvalidPriceError(
+                gettext("{currency} has no decimal places. Enter a whole number.", currency=currency.upper())
+            )
         raise InvalidPriceError(
-            f"{currency.upper()} has {decimal_places} decimal places. Enter no thousands separators."
+            gettext(
+                "{currency} has {number} decimal places. Enter no thousands separators.",
+                currency=currency.upper(),
+                number=decimal_places,
+            )
         )
     amount = int(match[1] + fraction.ljust(decimal_places, "0"))
     if amount > SKU_PRICE_MAX:
-        raise InvalidPriceError(f"Enter at most {format_price(SKU_PRICE_MAX, currency)}.")
+        price = format_price(SKU_PRICE_MAX, currency)
+        raise InvalidPriceError(gettext("Enter at most {price}.", price=price))
     return amount

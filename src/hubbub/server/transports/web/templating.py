@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 from hubbub.server.core import translation
 from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web import prices
+from hubbub.server.transports.web.forms import field_label
 from hubbub.server.transports.web.static_files import Assets, CatalogFiles, ClientFiles
 
 LINK_SCHEMES: Final = ("", "http", "https", "mailto")
@@ -50,8 +51,10 @@ def template_environment(assets: Assets, client_files: ClientFiles, catalogs: Ca
     templates.globals["modules"] = client_files
     templates.globals["catalogs"] = catalogs
     templates.globals["language"] = translation.current_language
+    templates.globals["field_label"] = field_label
     templates.globals["is_safe_link"] = is_safe_link
     templates.filters["moment"] = format_time
+    templates.filters["number"] = translation.format_number
     templates.filters["initials"] = initials
     templates.filters["avatar_color_index"] = avatar_color_index
     templates.filters["program"] = user_agent_name

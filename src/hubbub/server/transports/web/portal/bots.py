@@ -8,6 +8,7 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.resources import developers
 from hubbub.protocol.resources.developers import PRIVILEGED_INTENTS
+from hubbub.server.core.translation import gettext, gettext_noop
 from hubbub.server.transports.web.page_requests import PageRequest, page
 from hubbub.server.transports.web.portal.common import (
     APPLICATION_PATH,
@@ -20,7 +21,9 @@ from hubbub.server.transports.web.portal.common import (
 )
 
 PATH = APPLICATION_PATH + "/bot"
-TOKEN_WARNING = "This token gives full control of the bot. Do not share it or commit it to code. If it leaks, reset it."
+TOKEN_WARNING = gettext_noop(
+    "This token gives full control of the bot. Do not share it or commit it to code. If it leaks, reset it."
+)
 
 
 @page("GET", PATH)
@@ -55,9 +58,9 @@ def _show_token(request: PageRequest, application: Any, token: str) -> web.Respo
     return render_secret(
         request,
         application,
-        title="Bot token",
-        secrets=[("Token", token)],
-        text=TOKEN_WARNING,
+        title=gettext("Bot token"),
+        secrets=[(gettext("Token"), token)],
+        text=gettext(TOKEN_WARNING),
         back_path=section_path(request, "/bot"),
     )
 
@@ -74,7 +77,7 @@ async def change_bot(request: PageRequest) -> web.Response:
             "channel_obfuscation": form.checked("channel_obfuscation"),
         },
     )
-    return request.redirect(section_path(request, "/bot"), notice="Saved.")
+    return request.redirect(section_path(request, "/bot"), notice=gettext("Saved."))
 
 
 @page("POST", PATH + "/intents")
@@ -89,7 +92,9 @@ async def switch_intents(request: PageRequest) -> web.Response:
         await update_application(request, {"flags": flags})
     except ApiError as error:
         return render_errors(request, "bot.html", error, application, fields=("flags",), **await _bot_context(request))
-    return request.redirect(section_path(request, "/bot"), notice="Saved. The change applies when the bot reconnects.")
+    return request.redirect(
+        section_path(request, "/bot"), notice=gettext("Saved. The change applies when the bot reconnects.")
+    )
 
 
 @page("POST", PATH + "/review")
@@ -113,7 +118,7 @@ async def request_intent(request: PageRequest) -> web.Response:
     is_granted = approval.state == "approved"
     return request.redirect(
         section_path(request, "/bot"),
-        notice="Granted for one year." if is_granted else "Requested. The operator will review it.",
+        notice=gettext("Granted for one year.") if is_granted else gettext("Requested. The operator will review it."),
     )
 
 

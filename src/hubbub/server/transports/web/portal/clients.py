@@ -12,11 +12,12 @@ from hubbub.protocol.resources import developers
 from hubbub.protocol.resources.applications import REDIRECT_URIS_MAX, Application
 from hubbub.protocol.resources.oauth2 import REDIRECT_SCHEME_PREFIX
 from hubbub.protocol.scopes import INSTALL_SCOPES, SCOPES
+from hubbub.server.core.translation import gettext, gettext_noop
 from hubbub.server.transports.web.page_requests import PageRequest, page
 from hubbub.server.transports.web.portal.common import (
     APPLICATION_PATH,
-    PERMISSIONS,
     list_item_fields,
+    list_permissions,
     load_application,
     render,
     render_errors,
@@ -26,7 +27,7 @@ from hubbub.server.transports.web.portal.common import (
 )
 
 PATH = APPLICATION_PATH + "/oauth2"
-SECRET_WARNING = "Keep the secret on your server. Never ship it in a game or app that users download."
+SECRET_WARNING = gettext_noop("Keep the secret on your server. Never ship it in a game or app that users download.")
 
 COMMON_SCOPES: Final = (
     "identify",
@@ -63,9 +64,9 @@ async def reset_secret(request: PageRequest) -> web.Response:
     return render_secret(
         request,
         application,
-        title="Client secret",
-        secrets=[("Client ID", f"{application.id:d}"), ("Client secret", new_secret.secret)],
-        text=SECRET_WARNING,
+        title=gettext("Client secret"),
+        secrets=[(gettext("Client ID"), f"{application.id:d}"), (gettext("Client secret"), new_secret.secret)],
+        text=gettext(SECRET_WARNING),
         back_path=section_path(request, "/oauth2"),
     )
 
@@ -92,7 +93,7 @@ async def add_redirect(request: PageRequest) -> web.Response:
             form_field_names=form_field_names,
             **context,
         )
-    return request.redirect(section_path(request, "/oauth2"), notice="Redirect URI added.")
+    return request.redirect(section_path(request, "/oauth2"), notice=gettext("Redirect URI added."))
 
 
 @page("POST", PATH + "/redirects/remove")
@@ -103,14 +104,14 @@ async def remove_redirect(request: PageRequest) -> web.Response:
     await update_application(
         request, {"redirect_uris": [uri for uri in application.redirect_uris if uri != removed_uri]}
     )
-    return request.redirect(section_path(request, "/oauth2"), notice="Redirect URI removed.")
+    return request.redirect(section_path(request, "/oauth2"), notice=gettext("Redirect URI removed."))
 
 
 @page("POST", PATH + "/public")
 async def set_public_client(request: PageRequest) -> web.Response:
     """Set whether the application is a public OAuth2 client."""
     await update_application(request, {"public_client": request.form.checked("public_client")})
-    return request.redirect(section_path(request, "/oauth2"), notice="Saved.")
+    return request.redirect(section_path(request, "/oauth2"), notice=gettext("Saved."))
 
 
 async def _client_context(request: PageRequest, application: Application) -> dict[str, Any]:
@@ -124,9 +125,9 @@ async def _client_context(request: PageRequest, application: Application) -> dic
         "me": await request.current_user(),
         "public": bool(application.flags & ApplicationFlags.PUBLIC_OAUTH2_CLIENT),
         "mobile_redirect_uri": f"{REDIRECT_SCHEME_PREFIX}-{application.id:d}:/authorize/callback",
-        "common_scopes": [(name, SCOPES[name].description) for name in COMMON_SCOPES],
-        "other_scopes": [(str(name), SCOPES[name].description) for name in other_scopes],
-        "permissions": PERMISSIONS,
+        "common_scopes": [(name, gettext(SCOPES[name].description)) for name in COMMON_SCOPES],
+        "other_scopes": [(str(name), gettext(SCOPES[name].description)) for name in other_scopes],
+        "permissions": list_permissions(),
         "chosen_scopes": scopes,
         "chosen_permissions": permissions,
         "chosen_redirect_uri": redirect_uri if redirect_uri in application.redirect_uris else "",

@@ -10,30 +10,29 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.permissions import PERMISSIONS_BY_NAME
 from hubbub.protocol.resources import applications
 from hubbub.protocol.resources.applications import Application
+from hubbub.server.core.translation import gettext, gettext_noop
+from hubbub.server.transports.web.consent import permission_label
 from hubbub.server.transports.web.page_requests import PageRequest
 
 PORTAL_PATH: Final = "/developers"
 APPLICATION_PATH: Final = PORTAL_PATH + r"/{application_id:\d{1,19}}"
 """Route pattern of an application's pages."""
 
-PERMISSIONS: Final = [(name, name.replace("_", " ").capitalize()) for name in PERMISSIONS_BY_NAME]
-"""Permissions as (name, label), for lists of checkboxes."""
-
 SECTIONS: Final = (
-    ("", "General"),
-    ("/bot", "Bot"),
-    ("/oauth2", "OAuth2"),
-    ("/installation", "Installation"),
-    ("/approvals", "Approvals"),
-    ("/identity", "Identity"),
-    ("/webhooks", "Webhook events"),
-    ("/interactions", "Interactions"),
-    ("/keys", "Keys"),
-    ("/log", "Log"),
-    ("/commands", "Commands"),
-    ("/pictures", "Emoji and art"),
-    ("/testers", "Testers"),
-    ("/store", "Store"),
+    ("", gettext_noop("General")),
+    ("/bot", gettext_noop("Bot")),
+    ("/oauth2", gettext_noop("OAuth2")),
+    ("/installation", gettext_noop("Installation")),
+    ("/approvals", gettext_noop("Approvals")),
+    ("/identity", gettext_noop("Identity")),
+    ("/webhooks", gettext_noop("Webhook events")),
+    ("/interactions", gettext_noop("Interactions")),
+    ("/keys", gettext_noop("Keys")),
+    ("/log", gettext_noop("Log")),
+    ("/commands", gettext_noop("Commands")),
+    ("/pictures", gettext_noop("Emoji and art")),
+    ("/testers", gettext_noop("Testers")),
+    ("/store", gettext_noop("Store")),
 )
 """Path suffix and title of each section of an application's pages."""
 
@@ -43,6 +42,11 @@ APPLICATION_PAGE_CSP: Final = (
     "frame-ancestors 'none'"
 )
 """Content-Security-Policy of an application's pages: one script of this server adds copy buttons."""
+
+
+def list_permissions() -> list[tuple[str, str]]:
+    """Return the name and the label of each permission, for lists of checkboxes."""
+    return [(name, gettext(permission_label(name))) for name in PERMISSIONS_BY_NAME]
 
 
 def section_path(request: PageRequest, section: str = "") -> str:
@@ -121,7 +125,7 @@ def _layout_context(request: PageRequest, application: Application) -> dict[str,
     team = application.team
     members = [] if team is None else team.members
     return {
-        "sections": SECTIONS,
+        "sections": [(path, gettext(title)) for path, title in SECTIONS],
         "home": section_path(request),
         "is_owner": team is None or team.owner_user_id == user_id,
         "role": next((member.role for member in members if member.user.id == user_id), None),

@@ -8,6 +8,7 @@ from aiohttp import web
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import deliveries
+from hubbub.server.core.translation import gettext, gettext_noop
 from hubbub.server.transports.web.page_requests import PageRequest, page
 from hubbub.server.transports.web.portal.common import APPLICATION_PATH, load_application, render, section_path
 
@@ -16,12 +17,12 @@ DELIVERY_PATH: Final = PATH + r"/{delivery_id:\d{1,19}}"
 PAGE_SIZE: Final = 25
 
 STATES: Final = {
-    "waiting": ("pending", "Waiting for the next attempt"),
-    "delivered": ("approved", "Delivered"),
-    "failed": ("denied", "Failed"),
+    "waiting": ("pending", gettext_noop("Waiting for the next attempt")),
+    "delivered": ("approved", gettext_noop("Delivered")),
+    "failed": ("denied", gettext_noop("Failed")),
 }
 """CSS class and label of each state."""
-KINDS: Final = {"event": "Webhook events", "interaction": "Interactions"}
+KINDS: Final = {"event": gettext_noop("Webhook events"), "interaction": gettext_noop("Interactions")}
 
 
 @page("GET", PATH)
@@ -43,8 +44,7 @@ async def show_log(request: PageRequest) -> web.Response:
         application,
         deliveries=found_deliveries[:PAGE_SIZE],
         next_id=f"{found_deliveries[PAGE_SIZE - 1].id:d}" if len(found_deliveries) > PAGE_SIZE else None,
-        states=STATES,
-        kinds=KINDS,
+        **_labels(),
         chosen_kind=kind if "kind" in query else "",
         chosen_state=state if "state" in query else "",
         count_max=deliveries.DELIVERIES_MAX,
@@ -62,8 +62,7 @@ async def show_delivery(request: PageRequest) -> web.Response:
         "delivery.html",
         application,
         delivery=delivery,
-        states=STATES,
-        kinds=KINDS,
+        **_labels(),
         body=_indent(delivery.body),
         response_body=_indent(delivery.response_body),
     )
@@ -78,10 +77,17 @@ async def resend(request: PageRequest) -> web.Response:
     except ApiError as error:
         if error.kind is not errors.NOT_FOUND:
             raise
-        return request.redirect(section_path(request, "/log"), notice="This delivery is no longer in the log.")
-    return request.redirect(
-        section_path(request, "/log"), notice="The event is being sent again. Reload this page to see the result."
-    )
+        return request.redirect(section_path(request, "/log"), notice=gettext("This delivery is no longer in the log."))
+    notice = gettext("The event is being sent again. Reload this page to see the result.")
+    return request.redirect(section_path(request, "/log"), notice=notice)
+
+
+def _labels() -> dict[str, Any]:
+    """Return the template variables with the labels of states and kinds."""
+    return {
+        "states": {state: (css_class, gettext(label)) for state, (css_class, label) in STATES.items()},
+        "kinds": {kind: gettext(label) for kind, label in KINDS.items()},
+    }
 
 
 def _indent(body: str) -> str:

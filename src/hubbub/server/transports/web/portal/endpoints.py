@@ -16,6 +16,7 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.resources import activity_proxies, webhook_events
 from hubbub.protocol.resources.applications import Application
+from hubbub.server.core.translation import gettext, gettext_noop
 from hubbub.server.transports.web.page_requests import PageRequest, page
 from hubbub.server.transports.web.portal.common import (
     APPLICATION_PATH,
@@ -29,26 +30,65 @@ from hubbub.server.transports.web.portal.common import (
 WEBHOOKS_PATH = APPLICATION_PATH + "/webhooks"
 INTERACTIONS_PATH = APPLICATION_PATH + "/interactions"
 
-EVENT_DESCRIPTIONS = {
-    WebhookEventType.APPLICATION_AUTHORIZED: "A user authorized the application",
-    WebhookEventType.APPLICATION_DEAUTHORIZED: "A user revoked the authorization or was banned",
-    WebhookEventType.ENTITLEMENT_CREATE: "An entitlement was purchased or granted",
-    WebhookEventType.ENTITLEMENT_UPDATE: "An entitlement changed or ended",
-    WebhookEventType.ENTITLEMENT_DELETE: "An entitlement was revoked",
-    WebhookEventType.QUEST_USER_ENROLLMENT: "A user enrolled in a quest",
-    WebhookEventType.LOBBY_MESSAGE_CREATE: "A lobby message was created",
-    WebhookEventType.LOBBY_MESSAGE_UPDATE: "A lobby message was edited",
-    WebhookEventType.LOBBY_MESSAGE_DELETE: "A lobby message was deleted",
-    WebhookEventType.GAME_DIRECT_MESSAGE_CREATE: "A game direct message was created",
-    WebhookEventType.GAME_DIRECT_MESSAGE_UPDATE: "A game direct message was edited",
-    WebhookEventType.GAME_DIRECT_MESSAGE_DELETE: "A game direct message was deleted",
+EVENT_TEXTS = {
+    WebhookEventType.APPLICATION_AUTHORIZED: (
+        gettext_noop("Application authorized"),
+        gettext_noop("A user authorized the application"),
+    ),
+    WebhookEventType.APPLICATION_DEAUTHORIZED: (
+        gettext_noop("Application deauthorized"),
+        gettext_noop("A user revoked the authorization or was banned"),
+    ),
+    WebhookEventType.ENTITLEMENT_CREATE: (
+        gettext_noop("Entitlement create"),
+        gettext_noop("An entitlement was purchased or granted"),
+    ),
+    WebhookEventType.ENTITLEMENT_UPDATE: (
+        gettext_noop("Entitlement update"),
+        gettext_noop("An entitlement changed or ended"),
+    ),
+    WebhookEventType.ENTITLEMENT_DELETE: (
+        gettext_noop("Entitlement delete"),
+        gettext_noop("An entitlement was revoked"),
+    ),
+    WebhookEventType.QUEST_USER_ENROLLMENT: (
+        gettext_noop("Quest user enrollment"),
+        gettext_noop("A user enrolled in a quest"),
+    ),
+    WebhookEventType.LOBBY_MESSAGE_CREATE: (
+        gettext_noop("Lobby message create"),
+        gettext_noop("A lobby message was created"),
+    ),
+    WebhookEventType.LOBBY_MESSAGE_UPDATE: (
+        gettext_noop("Lobby message update"),
+        gettext_noop("A lobby message was edited"),
+    ),
+    WebhookEventType.LOBBY_MESSAGE_DELETE: (
+        gettext_noop("Lobby message delete"),
+        gettext_noop("A lobby message was deleted"),
+    ),
+    WebhookEventType.GAME_DIRECT_MESSAGE_CREATE: (
+        gettext_noop("Game direct message create"),
+        gettext_noop("A game direct message was created"),
+    ),
+    WebhookEventType.GAME_DIRECT_MESSAGE_UPDATE: (
+        gettext_noop("Game direct message update"),
+        gettext_noop("A game direct message was edited"),
+    ),
+    WebhookEventType.GAME_DIRECT_MESSAGE_DELETE: (
+        gettext_noop("Game direct message delete"),
+        gettext_noop("A game direct message was deleted"),
+    ),
 }
+"""Label and description of each event."""
 STATUS_TEXTS: dict[int, str] = {
-    EventWebhooksStatus.DISABLED: "Off",
-    EventWebhooksStatus.ENABLED: "On",
-    EventWebhooksStatus.DISABLED_BY_PLATFORM: "Turned off by the platform: too many deliveries failed",
+    EventWebhooksStatus.DISABLED: gettext_noop("Off"),
+    EventWebhooksStatus.ENABLED: gettext_noop("On"),
+    EventWebhooksStatus.DISABLED_BY_PLATFORM: gettext_noop("Turned off by the platform: too many deliveries failed"),
 }
-FORGED_SIGNATURE_TEXT = "Turned off by the platform: the endpoint accepted a forged signature, so its URL was removed"
+FORGED_SIGNATURE_TEXT = gettext_noop(
+    "Turned off by the platform: the endpoint accepted a forged signature, so its URL was removed"
+)
 """Text of the status DISABLED_BY_PLATFORM without a URL (decisions/0032)."""
 
 
@@ -80,9 +120,8 @@ async def change_webhook_settings(request: PageRequest) -> web.Response:
         context = await _events_context(request, application)
         return render_errors(request, "webhooks.html", error, application, fields=("event_webhooks_url",), **context)
     is_verified = body["event_webhooks_url"] is not None
-    return request.redirect(
-        section_path(request, "/webhooks"), notice="Endpoint verified and saved." if is_verified else "Saved."
-    )
+    notice = gettext("Endpoint verified and saved.") if is_verified else gettext("Saved.")
+    return request.redirect(section_path(request, "/webhooks"), notice=notice)
 
 
 @page("POST", WEBHOOKS_PATH + "/retry")
@@ -90,7 +129,7 @@ async def retry_events(request: PageRequest) -> web.Response:
     """Retry one failed delivery, or all."""
     event_id = request.form.trimmed("event_id")
     application_id = request.path_parameter("application_id")
-    notice = "Delivery restarted."
+    notice = gettext("Delivery restarted.")
     try:
         if event_id:
             await request.call(webhook_events.RETRY_FAILED_WEBHOOK_EVENT, application_id, event_id)
@@ -100,7 +139,7 @@ async def retry_events(request: PageRequest) -> web.Response:
         # The event is no longer among the failed ones: another attempt has delivered or discarded it.
         if error.kind is not errors.NOT_FOUND:
             raise
-        notice = "This event is no longer among the failed deliveries."
+        notice = gettext("This event is no longer among the failed deliveries.")
     return request.redirect(section_path(request, "/webhooks"), notice=notice)
 
 
@@ -116,15 +155,16 @@ async def _events_context(request: PageRequest, application: Application) -> dic
         failed_events = []
     status = application.event_webhooks_status
     has_accepted_forgery = status == EventWebhooksStatus.DISABLED_BY_PLATFORM and not application.event_webhooks_url
+    status_text = STATUS_TEXTS[EventWebhooksStatus.DISABLED if status is UNSET else status]
     return {
         "failed": failed_events,
         "url": application.event_webhooks_url or "",
         "on": status == EventWebhooksStatus.ENABLED,
-        "status_text": FORGED_SIGNATURE_TEXT
-        if has_accepted_forgery
-        else STATUS_TEXTS[EventWebhooksStatus.DISABLED if status is UNSET else status],
+        "status_text": gettext(FORGED_SIGNATURE_TEXT if has_accepted_forgery else status_text),
         "chosen_events": application.event_webhooks_types or [],
-        "events": [(str(kind), description) for kind, description in EVENT_DESCRIPTIONS.items()],
+        "events": [
+            (str(kind), gettext(label), gettext(description)) for kind, (label, description) in EVENT_TEXTS.items()
+        ],
     }
 
 
@@ -148,14 +188,14 @@ async def change_interactions(request: PageRequest) -> web.Response:
         application = await load_application(request)
         context = await _activities_context(request, application)
         return render_errors(request, "interactions.html", error, application, fields=field_names, **context)
-    return request.redirect(section_path(request, "/interactions"), notice="Saved.")
+    return request.redirect(section_path(request, "/interactions"), notice=gettext("Saved."))
 
 
 @page("POST", INTERACTIONS_PATH + "/activities")
 async def change_activities(request: PageRequest) -> web.Response:
     """Turn activities on or off."""
     await update_application(request, {"activities": request.form.checked("activities")})
-    return request.redirect(section_path(request, "/interactions"), notice="Saved.")
+    return request.redirect(section_path(request, "/interactions"), notice=gettext("Saved."))
 
 
 @page("POST", INTERACTIONS_PATH + "/url-map")
@@ -174,7 +214,7 @@ async def change_url_map(request: PageRequest) -> web.Response:
         context = await _activities_context(request, application)
         numbered_error = _add_line_numbers(error, list(parts_by_line_number))
         return render_errors(request, "interactions.html", numbered_error, application, fields=("url_map",), **context)
-    return request.redirect(section_path(request, "/interactions"), notice="Saved.")
+    return request.redirect(section_path(request, "/interactions"), notice=gettext("Saved."))
 
 
 async def _activities_context(request: PageRequest, application: Application) -> dict[str, Any]:
@@ -197,8 +237,14 @@ def _add_line_numbers(error: ApiError, line_numbers: Sequence[int]) -> ApiError:
             for leaf_error in fields:
                 form.add("url_map", leaf_error["code"], leaf_error["message"])
             continue
-        prefix = f"Line {line_numbers[int(index)]}, "
+        line_number = line_numbers[int(index)]
         for name, leaf in fields.items():
             for leaf_error in leaf.get("_errors", ()):
-                form.add("url_map", leaf_error["code"], f"{prefix}{name}: {leaf_error['message']}")
+                message = gettext(
+                    "Line {number}, {field}: {message}",
+                    number=line_number,
+                    field=name,
+                    message=gettext(leaf_error["message"]),
+                )
+                form.add("url_map", leaf_error["code"], message)
     return form.error() if form else error

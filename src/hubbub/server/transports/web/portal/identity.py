@@ -9,6 +9,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import developers, identities, identity_providers
 from hubbub.protocol.resources.identity_providers import CLIENTS_MAX, ProviderClient, ProviderConfiguration
+from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web.page_requests import PageRequest, page
 from hubbub.server.transports.web.portal.common import (
     APPLICATION_PATH,
@@ -69,7 +70,9 @@ async def set_provider(request: PageRequest) -> web.Response:
             form_field_names=form_field_names,
             **context,
         )
-    return request.redirect(section_path(request, "/identity"), notice=f"{PROVIDERS[provider_type]} was saved.")
+    return request.redirect(
+        section_path(request, "/identity"), notice=gettext("{name} was saved.", name=PROVIDERS[provider_type])
+    )
 
 
 @page("POST", PATH + "/delete")
@@ -84,7 +87,7 @@ async def delete_provider(request: PageRequest) -> web.Response:
             raise
     return request.redirect(
         section_path(request, "/identity"),
-        notice="Provider removed. Players who signed in with it keep their accounts.",
+        notice=gettext("Provider removed. Players who signed in with it keep their accounts."),
     )
 
 

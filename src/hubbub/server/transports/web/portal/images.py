@@ -7,6 +7,7 @@ from aiohttp import web
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import developers, emojis
+from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web.page_requests import PageRequest, page
 from hubbub.server.transports.web.portal.common import (
     APPLICATION_PATH,
@@ -44,7 +45,7 @@ async def _add_image(request: PageRequest, operation: Any, body: dict[str, Any],
     form_field_names = {"name": f"{kind}_name", "image": f"{kind}_image"}
     try:
         if body["image"] is None:
-            raise errors.invalid("image", "BASE_TYPE_REQUIRED", "Choose an image.")
+            raise errors.invalid("image", "BASE_TYPE_REQUIRED", gettext("Choose an image."))
         await request.call(operation, request.path_parameter("application_id"), body=body)
     except ApiError as error:
         fields = tuple(form_field_names.values())
@@ -58,7 +59,7 @@ async def _add_image(request: PageRequest, operation: Any, body: dict[str, Any],
             form_field_names=form_field_names,
             **context,
         )
-    return request.redirect(section_path(request, "/pictures"), notice="Image added.")
+    return request.redirect(section_path(request, "/pictures"), notice=gettext("Image added."))
 
 
 @page("POST", PATH + "/emoji/{image_id:[0-9]{1,19}}/delete")
@@ -81,7 +82,7 @@ async def _delete_image(request: PageRequest, operation: Any, unknown_error: err
         # The image was already deleted by a second submit.
         if error.kind is not unknown_error:
             raise
-    return request.redirect(section_path(request, "/pictures"), notice="Image deleted.")
+    return request.redirect(section_path(request, "/pictures"), notice=gettext("Image deleted."))
 
 
 async def _images_context(request: PageRequest) -> dict[str, Any]:

@@ -9,10 +9,11 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.permissions import PERMISSIONS_BY_NAME, permission_names
 from hubbub.protocol.resources.applications import Application, IntegrationTypeConfiguration
 from hubbub.protocol.scopes import SCOPES
+from hubbub.server.core.translation import gettext, gettext_noop
 from hubbub.server.transports.web.page_requests import PageRequest, page
 from hubbub.server.transports.web.portal.common import (
     APPLICATION_PATH,
-    PERMISSIONS,
+    list_permissions,
     load_application,
     render,
     render_errors,
@@ -35,8 +36,15 @@ class InstallationContext(NamedTuple):
 
 
 INSTALLATION_CONTEXTS: Final = (
-    InstallationContext("0", "guild", "Guild install", "A guild manager adds the app for all members."),
-    InstallationContext("1", "user", "User install", "A user adds the app to their account and can use it everywhere."),
+    InstallationContext(
+        "0", "guild", gettext_noop("Guild install"), gettext_noop("A guild manager adds the app for all members.")
+    ),
+    InstallationContext(
+        "1",
+        "user",
+        gettext_noop("User install"),
+        gettext_noop("A user adds the app to their account and can use it everywhere."),
+    ),
 )
 
 
@@ -81,7 +89,7 @@ async def change_installation(request: PageRequest) -> web.Response:
         return render_errors(
             request, "installation.html", error, application, fields=fields, form_field_names=field_names, **variables
         )
-    return request.redirect(section_path(request, "/installation"), notice="Saved.")
+    return request.redirect(section_path(request, "/installation"), notice=gettext("Saved."))
 
 
 def _template_variables(request: PageRequest, application: Application) -> dict[str, Any]:
@@ -95,8 +103,8 @@ def _template_variables(request: PageRequest, application: Application) -> dict[
         contexts.append(
             {
                 "prefix": context.prefix,
-                "title": context.title,
-                "description": context.description,
+                "title": gettext(context.title),
+                "description": gettext(context.description),
                 "is_enabled": stored_config is not None,
                 "scopes": " ".join(install_params.scopes) if install_params is not None else "",
                 "permissions": permission_names(int(install_params.permissions)) if install_params is not None else [],
@@ -104,6 +112,6 @@ def _template_variables(request: PageRequest, application: Application) -> dict[
         )
     return {
         "contexts": contexts,
-        "permissions": PERMISSIONS,
+        "permissions": list_permissions(),
         "link": f"{request.config.web_url}/oauth2/authorize?client_id={application.id:d}",
     }

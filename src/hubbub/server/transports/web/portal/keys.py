@@ -8,6 +8,7 @@ from aiohttp import web
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import application_keys
+from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web.page_requests import PageRequest, page
 from hubbub.server.transports.web.portal.common import (
     APPLICATION_PATH,
@@ -30,7 +31,7 @@ async def show_keys(request: PageRequest) -> web.Response:
 async def prepare(request: PageRequest) -> web.Response:
     """Prepare the next key."""
     return await _run_rollover_step(
-        request, application_keys.PREPARE_KEY_ROLLOVER, "The next key is shown below. It is not used yet."
+        request, application_keys.PREPARE_KEY_ROLLOVER, gettext("The next key is shown below. It is not used yet.")
     )
 
 
@@ -39,27 +40,30 @@ async def switch(request: PageRequest) -> web.Response:
     """Switch to the next key, immediately or at the time of the form, which is in UTC."""
     time_text = request.form.trimmed("switch_at")
     if not time_text or request.form.text("when") == "now":
-        notice = "Requests are now signed with the new key. You can switch back for 7 days."
+        days = application_keys.KEY_OVERLAP_DAYS
+        notice = gettext("Requests are now signed with the new key. You can switch back for {days} days.", days=days)
         return await _run_rollover_step(request, application_keys.SWITCH_SIGNING_KEY, notice, body={})
     try:
         switch_at = datetime.fromisoformat(time_text).replace(tzinfo=UTC).isoformat()
     except ValueError:
         switch_at = time_text
-    notice = "The switch is scheduled."
+    notice = gettext("The switch is scheduled.")
     return await _run_rollover_step(request, application_keys.SWITCH_SIGNING_KEY, notice, body={"switch_at": switch_at})
 
 
 @page("POST", PATH + "/restore")
 async def restore(request: PageRequest) -> web.Response:
     """Use the previous key again."""
-    notice = "Requests are signed with the previous key again. The new key stays prepared."
+    notice = gettext("Requests are signed with the previous key again. The new key stays prepared.")
     return await _run_rollover_step(request, application_keys.RESTORE_SIGNING_KEY, notice)
 
 
 @page("POST", PATH + "/finish")
 async def finish(request: PageRequest) -> web.Response:
     """Delete the next or previous key."""
-    return await _run_rollover_step(request, application_keys.DELETE_KEY_ROLLOVER, "The other key was deleted.")
+    return await _run_rollover_step(
+        request, application_keys.DELETE_KEY_ROLLOVER, gettext("The other key was deleted.")
+    )
 
 
 async def _run_rollover_step(
@@ -70,7 +74,7 @@ async def _run_rollover_step(
         await request.call(operation, request.path_parameter("application_id"), body=body)
     except ApiError as error:
         if error.kind is errors.NOT_FOUND:
-            return request.redirect(section_path(request, "/keys"), notice="This step is no longer possible.")
+            return request.redirect(section_path(request, "/keys"), notice=gettext("This step is no longer possible."))
         if error.kind is errors.NOT_AUTHORIZED_ON_APPLICATION:
             raise
         application = await load_application(request)

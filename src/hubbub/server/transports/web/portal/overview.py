@@ -7,6 +7,7 @@ from aiohttp import web
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import developers
+from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web.page_requests import PageRequest, page
 from hubbub.server.transports.web.portal.common import (
     APPLICATION_PATH,
@@ -42,7 +43,7 @@ async def create_application(request: PageRequest) -> web.Response:
         )
     return request.redirect(
         f"{PORTAL_PATH}/{application.id:d}",
-        notice=f"{application.name} was created. Next, add an icon, a bot or a redirect URI.",
+        notice=gettext("{name} was created. Next, add an icon, a bot or a redirect URI.", name=application.name),
     )
 
 
@@ -63,9 +64,10 @@ async def answer_invitation(request: PageRequest) -> web.Response:
     except ApiError as error:
         if error.kind is not errors.UNKNOWN_APPLICATION:
             raise
-        return request.redirect(PORTAL_PATH, notice="This invitation no longer exists.")
+        return request.redirect(PORTAL_PATH, notice=gettext("This invitation no longer exists."))
     return request.redirect(
-        PORTAL_PATH, notice="You are now a tester." if accepts else "You are not a tester of this application."
+        PORTAL_PATH,
+        notice=gettext("You are now a tester.") if accepts else gettext("You are not a tester of this application."),
     )
 
 
@@ -103,7 +105,7 @@ async def change_application(request: PageRequest) -> web.Response:
         return render_errors(
             request, "general.html", error, application, fields=FIELDS, form_field_names=form_field_names, **context
         )
-    return request.redirect(section_path(request), notice="Saved.")
+    return request.redirect(section_path(request), notice=gettext("Saved."))
 
 
 @page("POST", APPLICATION_PATH + "/delete")
@@ -112,10 +114,10 @@ async def delete_application(request: PageRequest) -> web.Response:
     application = await load_application(request)
     try:
         if request.form.trimmed("confirm") != application.name:
-            raise errors.invalid("confirm", "NAME_DIFFERS", "Type the application's name exactly as shown.")
+            raise errors.invalid("confirm", "NAME_DIFFERS", gettext("Type the application's name exactly as shown."))
         code = request.form.trimmed("code")
         await request.call(developers.DELETE_APPLICATION, application.id, body={"code": code} if code else {})
     except ApiError as error:
         context = await transfer_context(request)
         return render_errors(request, "general.html", error, application, fields=("confirm", "code"), **context)
-    return request.redirect(PORTAL_PATH, notice=f"{application.name} was deleted.")
+    return request.redirect(PORTAL_PATH, notice=gettext("{name} was deleted.", name=application.name))

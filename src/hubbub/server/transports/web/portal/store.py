@@ -10,6 +10,7 @@ from hubbub.protocol.enums import SkuType
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import SkuFlags
 from hubbub.protocol.resources import skus
+from hubbub.server.core.translation import gettext, gettext_noop
 from hubbub.server.transports.web.forms import Form
 from hubbub.server.transports.web.page_requests import PageRequest, page
 from hubbub.server.transports.web.portal.common import (
@@ -26,10 +27,10 @@ SKU_PATH: Final = PATH + r"/{sku_id:\d{1,19}}"
 FIELDS: Final = ("name", "description", "kind", "price", "currency")
 
 KINDS: Final = {
-    "durable": (SkuType.DURABLE, 0, "One-time purchase"),
-    "consumable": (SkuType.CONSUMABLE, 0, "Consumable"),
-    "users": (SkuType.SUBSCRIPTION, int(SkuFlags.USER_SUBSCRIPTION), "Monthly subscription for users"),
-    "guilds": (SkuType.SUBSCRIPTION, int(SkuFlags.GUILD_SUBSCRIPTION), "Monthly subscription for guilds"),
+    "durable": (SkuType.DURABLE, 0, gettext_noop("One-time purchase")),
+    "consumable": (SkuType.CONSUMABLE, 0, gettext_noop("Consumable")),
+    "users": (SkuType.SUBSCRIPTION, int(SkuFlags.USER_SUBSCRIPTION), gettext_noop("Monthly subscription for users")),
+    "guilds": (SkuType.SUBSCRIPTION, int(SkuFlags.GUILD_SUBSCRIPTION), gettext_noop("Monthly subscription for guilds")),
 }
 """SKU type, flags and label of each choice in the form."""
 
@@ -60,9 +61,12 @@ async def create_sku(request: PageRequest) -> web.Response:
             form_field_names=form_field_names,
             **context,
         )
-    return request.redirect(
-        section_path(request, "/store"), notice=f"{sku.name} was {'published' if body['published'] else 'created'}."
+    notice = (
+        gettext("{name} was published.", name=sku.name)
+        if body["published"]
+        else gettext("{name} was created.", name=sku.name)
     )
+    return request.redirect(section_path(request, "/store"), notice=notice)
 
 
 @page("GET", SKU_PATH)
@@ -83,7 +87,7 @@ async def change_sku(request: PageRequest) -> web.Response:
         application, sku = await load_application(request), await _load_sku(request)
         error = _explain_price(error, request.form)
         return render_errors(request, "sku.html", error, application, fields=FIELDS, sku=sku)
-    return request.redirect(section_path(request, "/store"), notice=f"{sku.name} was saved.")
+    return request.redirect(section_path(request, "/store"), notice=gettext("{name} was saved.", name=sku.name))
 
 
 @page("POST", SKU_PATH + "/delete")
@@ -91,30 +95,31 @@ async def delete_sku(request: PageRequest) -> web.Response:
     """Delete a SKU. Its owners keep it."""
     ids = request.path_parameter("application_id"), request.path_parameter("sku_id")
     await request.call(skus.DELETE_SKU, *ids)
-    return request.redirect(section_path(request, "/store"), notice="The SKU was deleted. Its owners keep it.")
+    return request.redirect(section_path(request, "/store"), notice=gettext("The SKU was deleted. Its owners keep it."))
 
 
 @page("POST", SKU_PATH + "/publish")
 async def publish(request: PageRequest) -> web.Response:
     """Publish a SKU."""
-    return await _set_published(request, is_published=True, outcome="was published.")
+    sku = await _update_published(request, is_published=True)
+    return request.redirect(section_path(request, "/store"), notice=gettext("{name} was published.", name=sku.name))
 
 
 @page("POST", SKU_PATH + "/unpublish")
 async def unpublish(request: PageRequest) -> web.Response:
     """Unpublish a SKU."""
-    return await _set_published(
-        request,
-        is_published=False,
-        outcome="was unpublished. Owners keep it; subscriptions end with the paid period.",
+    sku = await _update_published(request, is_published=False)
+    notice = gettext(
+        "{name} was unpublished. Owners keep it; subscriptions end with the paid period.",
+        name=sku.name,
     )
+    return request.redirect(section_path(request, "/store"), notice=notice)
 
 
-async def _set_published(request: PageRequest, *, is_published: bool, outcome: str) -> web.Response:
-    """Publish or unpublish a SKU; the notice is its name followed by `outcome`."""
+async def _update_published(request: PageRequest, *, is_published: bool) -> skus.StoreSku:
+    """Publish or unpublish the SKU of the path, and return it."""
     ids = request.path_parameter("application_id"), request.path_parameter("sku_id")
-    sku = await request.call(skus.UPDATE_SKU, *ids, body={"published": is_published})
-    return request.redirect(section_path(request, "/store"), notice=f"{sku.name} {outcome}")
+    return await request.call(skus.UPDATE_SKU, *ids, body={"published": is_published})
 
 
 def _read_fields(form: Form) -> dict[str, Any]:
@@ -154,5 +159,5 @@ async def _load_sku(request: PageRequest) -> skus.StoreSku:
 async def _skus_context(request: PageRequest) -> dict[str, Any]:
     store_skus = await request.call(skus.LIST_STORE_SKUS, request.path_parameter("application_id"))
     labels = {(sku_type, flags): label for sku_type, flags, label in KINDS.values()}
-    skus_with_kind = [(sku, labels[sku.type, sku.flags & ~SkuFlags.AVAILABLE]) for sku in store_skus]
-    return {"skus": skus_with_kind, "kinds": [(key, label) for key, (_, _, label) in KINDS.items()]}
+    skus_with_kind = [(sku, gettext(labels[sku.type, sku.flags & ~SkuFlags.AVAILABLE])) for sku in store_skus]
+    return {"skus": skus_with_kind, "kinds": [(key, gettext(label)) for key, (_, _, label) in KINDS.items()]}

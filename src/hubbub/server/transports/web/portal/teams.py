@@ -9,6 +9,7 @@ from hubbub.protocol.enums import TeamMembershipState, TeamRole
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import teams
 from hubbub.protocol.resources.applications import Team
+from hubbub.server.core.translation import gettext, gettext_noop
 from hubbub.server.transports.web.page_requests import PageRequest, page
 from hubbub.server.transports.web.portal.common import (
     APPLICATION_PATH,
@@ -22,11 +23,20 @@ TEAMS_PATH: Final = PORTAL_PATH + "/teams"
 TEAM_PATH: Final = TEAMS_PATH + r"/{team_id:\d{1,19}}"
 MEMBER_PATH: Final = TEAM_PATH + r"/members/{user_id:\d{1,19}}"
 
-ROLE_HINT: Final = (
+ROLE_HINT: Final = gettext_noop(
     "Read-only members see the settings of applications. Developers change them, reset secrets and read the log. Admins also "
     "manage members. Only the owner deletes and transfers applications."
 )
-ROLE_LABELS: Final = {"admin": "Admin", "developer": "Developer", "read_only": "Read-only"}
+ROLE_LABELS: Final = {
+    "admin": gettext_noop("Admin"),
+    "developer": gettext_noop("Developer"),
+    "read_only": gettext_noop("Read-only"),
+}
+INVITATION_LABELS: Final = {
+    "admin": gettext_noop("Invited as admin"),
+    "developer": gettext_noop("Invited as developer"),
+    "read_only": gettext_noop("Invited as read-only"),
+}
 
 
 @page("GET", TEAMS_PATH)
@@ -42,7 +52,9 @@ async def create_team(request: PageRequest) -> web.Response:
         team = await request.call(teams.CREATE_TEAM, body={"name": request.form.trimmed("name")})
     except ApiError as error:
         return request.render_errors("portal/teams.html", error, fields=("name",), **await _teams_context(request))
-    return request.redirect(f"{TEAMS_PATH}/{team.id:d}", notice=f"{team.name} was created. Next, invite members.")
+    return request.redirect(
+        f"{TEAMS_PATH}/{team.id:d}", notice=gettext("{name} was created. Next, invite members.", name=team.name)
+    )
 
 
 @page("POST", TEAM_PATH + "/answer")
@@ -58,11 +70,13 @@ async def answer_invitation(request: PageRequest) -> web.Response:
     except ApiError as error:
         if error.kind is not errors.NOT_FOUND:
             raise
-        return request.redirect(TEAMS_PATH, notice="This invitation no longer exists.")
+        return request.redirect(TEAMS_PATH, notice=gettext("This invitation no longer exists."))
     if accepts:
-        return request.redirect(f"{TEAMS_PATH}/{team_id}", notice="You are now a member of the team.")
+        return request.redirect(f"{TEAMS_PATH}/{team_id}", notice=gettext("You are now a member of the team."))
     has_left = request.form.text("answer") == "leave"
-    return request.redirect(TEAMS_PATH, notice="You left the team." if has_left else "You declined the invitation.")
+    return request.redirect(
+        TEAMS_PATH, notice=gettext("You left the team.") if has_left else gettext("You declined the invitation.")
+    )
 
 
 async def _teams_context(request: PageRequest) -> dict[str, Any]:
@@ -90,14 +104,14 @@ async def show_team(request: PageRequest) -> web.Response:
 async def rename_team(request: PageRequest) -> web.Response:
     """Change the name of a team."""
     body = {"name": request.form.trimmed("name")}
-    return await _run_on_team(request, teams.UPDATE_TEAM, fields=("name",), body=body, notice="Saved.")
+    return await _run_on_team(request, teams.UPDATE_TEAM, fields=("name",), body=body, notice=gettext("Saved."))
 
 
 @page("POST", TEAM_PATH + "/members")
 async def invite_member(request: PageRequest) -> web.Response:
     """Invite a user by username."""
     body = {"username": request.form.trimmed("username"), "role": request.form.text("role")}
-    notice = "Invited. The invitation is listed in their developer portal."
+    notice = gettext("Invited. The invitation is listed in their developer portal.")
     return await _run_on_team(request, teams.ADD_TEAM_MEMBER, fields=("username", "role"), body=body, notice=notice)
 
 
@@ -106,21 +120,23 @@ async def change_role(request: PageRequest) -> web.Response:
     """Change the role of a member."""
     body = {"role": request.form.text("role")}
     user_id = request.path_parameter("user_id")
-    return await _run_on_team(request, teams.UPDATE_TEAM_MEMBER, user_id, fields=(), body=body, notice="Role changed.")
+    return await _run_on_team(
+        request, teams.UPDATE_TEAM_MEMBER, user_id, fields=(), body=body, notice=gettext("Role changed.")
+    )
 
 
 @page("POST", MEMBER_PATH + "/remove")
 async def remove_member(request: PageRequest) -> web.Response:
     """Remove a member from a team."""
     user_id = request.path_parameter("user_id")
-    return await _run_on_team(request, teams.DELETE_TEAM_MEMBER, user_id, fields=(), notice="Member removed.")
+    return await _run_on_team(request, teams.DELETE_TEAM_MEMBER, user_id, fields=(), notice=gettext("Member removed."))
 
 
 @page("POST", TEAM_PATH + "/transfer")
 async def transfer_team(request: PageRequest) -> web.Response:
     """Transfer the team and its applications to another member."""
     body = {"user_id": request.form.text("user_id"), **_two_factor_code_field(request)}
-    notice = "The team was transferred. You are now an admin of it."
+    notice = gettext("The team was transferred. You are now an admin of it.")
     return await _run_on_team(request, teams.TRANSFER_TEAM, fields=("user_id", "code"), body=body, notice=notice)
 
 
@@ -131,7 +147,7 @@ async def delete_team(request: PageRequest) -> web.Response:
         await request.call(teams.DELETE_TEAM, request.path_parameter("team_id"))
     except ApiError as error:
         return request.render_errors("portal/team.html", error, **await _team_context(request))
-    return request.redirect(TEAMS_PATH, notice="The team was deleted.")
+    return request.redirect(TEAMS_PATH, notice=gettext("The team was deleted."))
 
 
 async def _run_on_team(
@@ -164,8 +180,9 @@ async def _team_context(request: PageRequest) -> dict[str, Any]:
     return {
         "team": team,
         "applications": await request.call(teams.LIST_TEAM_APPLICATIONS, team_id),
-        "role_hint": ROLE_HINT,
-        "role_labels": ROLE_LABELS,
+        "role_hint": gettext(ROLE_HINT),
+        "role_labels": {role: gettext(label) for role, label in ROLE_LABELS.items()},
+        "invitation_labels": {role: gettext(label) for role, label in INVITATION_LABELS.items()},
         "is_owner": team.owner_user_id == user_id,
         "is_admin": any(member.user.id == user_id and member.role == TeamRole.ADMIN for member in team.members),
         "possible_owners": _list_possible_owners(team),
@@ -196,7 +213,7 @@ async def transfer_application(request: PageRequest) -> web.Response:
     except ApiError as error:
         context = await transfer_context(request)
         return render_errors(request, "general.html", error, application, fields=("team_id", "code"), **context)
-    return request.redirect(section_path(request), notice="The application was transferred to the team.")
+    return request.redirect(section_path(request), notice=gettext("The application was transferred to the team."))
 
 
 async def transfer_context(request: PageRequest) -> dict[str, Any]:

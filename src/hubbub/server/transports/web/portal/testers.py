@@ -7,6 +7,7 @@ from aiohttp import web
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import developers
+from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web.page_requests import PageRequest, page
 from hubbub.server.transports.web.portal.common import (
     APPLICATION_PATH,
@@ -39,10 +40,10 @@ async def invite_tester(request: PageRequest) -> web.Response:
         return render_errors(
             request, "testers.html", error, await load_application(request), fields=("username",), **context
         )
-    return request.redirect(
-        section_path(request, "/testers"),
-        notice=f"{tester.user.username} was invited. The invitation is listed in their developer portal.",
+    notice = gettext(
+        "{name} was invited. The invitation is listed in their developer portal.", name=tester.user.username
     )
+    return request.redirect(section_path(request, "/testers"), notice=notice)
 
 
 @page("POST", PATH + "/{user_id:[0-9]{1,19}}/remove")
@@ -57,7 +58,7 @@ async def remove_tester(request: PageRequest) -> web.Response:
     except ApiError as error:
         if error.kind is not errors.UNKNOWN_USER:
             raise
-    return request.redirect(section_path(request, "/testers"), notice="Tester removed.")
+    return request.redirect(section_path(request, "/testers"), notice=gettext("Tester removed."))
 
 
 @page("POST", PATH + "/test-users")
@@ -81,9 +82,13 @@ async def create_test_user(request: PageRequest) -> web.Response:
     return render_secret(
         request,
         await load_application(request),
-        title=f"Test user {test_user.user.username}",
-        secrets=[("User ID", f"{test_user.user.id:d}"), ("Password", test_user.password), ("Token", test_user.token)],
-        text="Log in with the username and password, or call the API with the token.",
+        title=gettext("Test user {name}", name=test_user.user.username),
+        secrets=[
+            (gettext("User ID"), f"{test_user.user.id:d}"),
+            (gettext("Password"), test_user.password),
+            (gettext("Token"), test_user.token),
+        ],
+        text=gettext("Log in with the username and password, or call the API with the token."),
         back_path=section_path(request, "/testers"),
     )
 

@@ -29,7 +29,7 @@ from hubbub.server.core.endpoints import EndpointTable
 from hubbub.server.transports.docstrings import TextSpan, parse_docstring, summary
 from hubbub.server.transports.web import content_encoding
 from hubbub.server.transports.web.page_requests import PAGE_POLICY, Page, PageRequest, page_headers
-from hubbub.server.transports.web.portal.endpoints import EVENT_DESCRIPTIONS
+from hubbub.server.transports.web.portal.endpoints import EVENT_TEXTS
 from hubbub.server.transports.web.reference import examples, search, types
 from hubbub.server.transports.web.reference.catalogue import (
     ENUM_PAGES,
@@ -375,7 +375,7 @@ class ApiReference:
             "events": [
                 {
                     "value": value,
-                    "description": EVENT_DESCRIPTIONS[WebhookEventType(value.value)],
+                    "description": EVENT_TEXTS[WebhookEventType(value.value)][1],
                     "data": None if kind is None else types.describe(kind, links),
                 }
                 for value in self._catalogue.enumeration(WebhookEventType).values

@@ -23,15 +23,16 @@ document.querySelector("main").append(status);
 for (const button of document.querySelectorAll("button[data-copy]")) {
   const source = button.parentElement.querySelector("code, a");
   const label = button.querySelector("[data-label]");
+  const labelText = label.textContent;
   let timer = 0;
   button.hidden = false;
   button.addEventListener("click", async () => {
-    const result = (await copyText(source)) ? "Copied" : "Selected";
+    const result = (await copyText(source)) ? button.dataset.copied : button.dataset.selected;
     label.textContent = result;
     status.textContent = result;
     clearTimeout(timer);
     timer = setTimeout(() => {
-      label.textContent = "Copy";
+      label.textContent = labelText;
       status.textContent = "";
     }, RESULT_MS);
   });
