@@ -24,4 +24,4 @@ async def show_activity(request: PageRequest) -> web.Response:
     if activity.link is not None:
         link_number = activity.link.link_id.partition("-")[2]
         image = f"{request.config.cdn_url}/activity-links/{activity.application.id:d}/{link_number}.png"
-    return request.render("activity.html", opened=activity, image=image)
+    return request.render("activity.html", activity=activity, image=image)

@@ -34,5 +34,5 @@ def compress(body: bytes, encoding: str) -> bytes:
     """Compress a body with an encoding of `choose`. The result is always the same for the same body."""
     if encoding != "zstd":
         return gzip.compress(body, mtime=0)
-    compressed: bytes = zstd.compress(body, ZSTD_LEVEL if len(body) < LARGE_FILE_BYTES else LARGE_FILE_ZSTD_LEVEL)
-    return compressed
+    compressed_body: bytes = zstd.compress(body, ZSTD_LEVEL if len(body) < LARGE_FILE_BYTES else LARGE_FILE_ZSTD_LEVEL)
+    return compressed_body

@@ -301,7 +301,7 @@ _UNCHANGED_WORDS: Final = frozenset(
     {"ping", "pricing", "setting", "string", "typing", "onboarding", "embed", "linking"}
 )
 """Singular words whose ending `ing` or `ed` is not removed: it is not a suffix, or the word without it means something else."""
-_CAMEL_BOUNDARY: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_CAMEL_BOUNDARY_PATTERN: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORD_PATTERN: Final = re.compile(r"[a-z0-9]+")
 _STEM_LENGTH_MIN: Final = 3
 
@@ -326,7 +326,7 @@ def stem(word: str) -> str:
 
 def list_stems(text: str) -> list[str]:
     """Return the stem of each word of a name or a sentence, in order."""
-    return [stem(word) for word in _WORD_PATTERN.findall(_CAMEL_BOUNDARY.sub(" ", text).lower())]
+    return [stem(word) for word in _WORD_PATTERN.findall(_CAMEL_BOUNDARY_PATTERN.sub(" ", text).lower())]
 
 
 def replace_phrases(words: Iterable[str]) -> list[str]:

@@ -13,17 +13,17 @@ export const APPS_SCREEN = { id: "apps", label: t("Connected apps"), icon: "apps
 
 function build(view) {
   const { api } = view.context;
-  const authorized = liveList({
+  const authorizedApps = liveList({
     label: t("Apps with access to your account"),
     emptyText: t("No app has access to your account."),
     fetchItems: () => api.request("GET", "/oauth2/tokens"),
-    describeItem: authorization => authorizationEntry(view, authorization, () => authorized.refresh()),
+    describeItem: authorization => authorizationEntry(view, authorization, () => authorizedApps.refresh()),
   });
   const addedApps = liveList({
     label: t("Apps that you added to guilds"),
     emptyText: t("You have not added an app to a guild."),
     fetchItems: () => api.request("GET", "/users/@me/integrations"),
-    describeItem: addition => addedEntry(view, addition, () => addedApps.refresh()),
+    describeItem: addition => addedAppEntry(view, addition, () => addedApps.refresh()),
   });
   view.onChange(({ kind }) => {
     if (kind === "integrations" || kind === "guilds" || kind === "members") addedApps.refreshSoon();
@@ -31,7 +31,7 @@ function build(view) {
   return h(
     "div",
     { class: "settings-form" },
-    settingsSection(t("Access to your account"), ...authorized.nodes),
+    settingsSection(t("Access to your account"), ...authorizedApps.nodes),
     settingsSection(t("Apps that you added to guilds"), ...addedApps.nodes),
   );
 }
@@ -69,7 +69,7 @@ function authorizationEntry({ context, main }, { id, application, scopes }, onRe
 }
 
 /** Return the entry of an app that the user added to a guild. */
-function addedEntry({ context, main }, { guild, integration, can_delete: canDelete }, onRemoved) {
+function addedAppEntry({ context, main }, { guild, integration, can_delete: canDelete }, onRemoved) {
   const { application } = integration;
   const denialReason = canDelete ? null : t("You need the permission “Manage guild” in {name}.", { name: guild.name });
   const remove = async () => {

@@ -46,16 +46,16 @@ export function attachCommandList(composer, context) {
   async function update() {
     const match = COMMAND_PATTERN.exec(field.value);
     requestId += 1;
-    const currentRequest = requestId;
+    const ownRequestId = requestId;
     if (!match || form) return close();
-    let entries;
+    let commands;
     try {
-      entries = await fetchCommands(currentContext());
+      commands = await fetchCommands(currentContext());
     } catch {
       return close();
     }
-    if (currentRequest !== requestId) return;
-    visibleCommands = findMatches(entries, match[1].trimEnd()).slice(0, RESULTS_MAX);
+    if (ownRequestId !== requestId) return;
+    visibleCommands = findMatches(commands, match[1].trimEnd()).slice(0, RESULTS_MAX);
     activeIndex = 0;
     if (!visibleCommands.length) return close();
     draw();
@@ -64,7 +64,7 @@ export function attachCommandList(composer, context) {
   function draw() {
     setChildren(
       list,
-      visibleCommands.map((entry, index) =>
+      visibleCommands.map((command, index) =>
         h(
           "li",
           {
@@ -75,26 +75,26 @@ export function attachCommandList(composer, context) {
             onmousedown: event => onMousedown(event, index),
             onmousemove: () => setActive(index),
           },
-          appIcon(entry.application),
+          appIcon(command.application),
           h(
             "span",
             { class: "command-label" },
-            h("strong", null, `/${entry.name}`),
-            h("span", null, entry.description),
+            h("strong", null, `/${command.name}`),
+            h("span", null, command.description),
           ),
-          h("small", null, entry.application.name),
+          h("small", null, command.application.name),
         ),
       ),
     );
     if (!popup.matches(":popover-open")) popup.showPopover();
-    position();
+    placePopup();
     field.setAttribute("aria-controls", id);
     field.setAttribute("aria-autocomplete", "list");
     status.textContent = tn("{count} command", "{count} commands", visibleCommands.length);
     setActive(0);
   }
 
-  function position() {
+  function placePopup() {
     const box = node.getBoundingClientRect();
     popup.style.left = `${Math.max(8, box.left)}px`;
     popup.style.width = `${Math.min(box.width, window.innerWidth - 16)}px`;
@@ -137,12 +137,12 @@ export function attachCommandList(composer, context) {
     openForm(visibleCommands[index]);
   }
 
-  function openForm(entry) {
+  function openForm(command) {
     const typedText = field.value;
     close();
     field.value = "";
     field.dispatchEvent(new Event("input", { bubbles: true }));
-    form = createCommandForm(entry, currentContext(), hasRun => {
+    form = createCommandForm(command, currentContext(), hasRun => {
       closeForm(hasRun ? "" : typedText);
       field.focus();
     });

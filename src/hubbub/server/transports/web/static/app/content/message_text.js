@@ -16,7 +16,8 @@ const USER_MESSAGE_TYPES = new Set([
 /** Return whether a user or app wrote the message; all other types are system messages. */
 export const isUserMessage = message => USER_MESSAGE_TYPES.has(message.type);
 
-const SYSTEM_TEXTS = {
+/** Functions that return the text of a system message, by type of the message. */
+const SYSTEM_TEXT_BUILDERS = {
   [MessageType.RECIPIENT_ADD]: (name, message, names) => t("{name} added {names}.", { name, names }),
   [MessageType.RECIPIENT_REMOVE]: (name, message, names) =>
     message.mentions?.[0]?.id === message.author.id
@@ -55,10 +56,10 @@ const SYSTEM_TEXTS = {
 export function systemMessageText(message, { state, guildId }) {
   const name = state.displayName(message.author, guildId);
   const names = (message.mentions ?? []).map(user => state.displayName(user, guildId)).join(", ") || t("a user");
-  const text = SYSTEM_TEXTS[message.type];
-  return text === undefined
+  const buildText = SYSTEM_TEXT_BUILDERS[message.type];
+  return buildText === undefined
     ? `${name}: ${message.content || t("unknown system message.")}`
-    : text(name, message, names);
+    : buildText(name, message, names);
 }
 
 /** Return a one-line summary of a message. */

@@ -41,14 +41,14 @@ async function loadCatalog(url) {
 }
 
 /** Return the translation of a message without a count; undefined if there is none. */
-function find(text) {
+function findTranslation(text) {
   if (!Object.hasOwn(MESSAGES, text)) return undefined;
   const translation = MESSAGES[text];
   return typeof translation === "string" ? translation : (translation.one ?? translation.other);
 }
 
 /** Replace the placeholders of a text. */
-function fill(text, values) {
+function fillPlaceholders(text, values) {
   return text.replace(/\{(\w+)\}/g, (placeholder, name) =>
     Object.hasOwn(values, name) ? String(values[name]) : placeholder,
   );
@@ -61,7 +61,7 @@ function fill(text, values) {
  * @returns {string}
  */
 export function t(text, values = {}) {
-  return fill(find(text) ?? text, values);
+  return fillPlaceholders(findTranslation(text) ?? text, values);
 }
 
 /**
@@ -75,7 +75,7 @@ export function t(text, values = {}) {
 export function tn(one, other, count, values = {}) {
   const forms = Object.hasOwn(MESSAGES, one) ? MESSAGES[one] : undefined;
   const translated = typeof forms === "object" ? (forms[PLURALS.select(count)] ?? forms.other) : forms;
-  return fill(translated ?? (count === 1 ? one : other), { count: NUMBERS.format(count), ...values });
+  return fillPlaceholders(translated ?? (count === 1 ? one : other), { count: NUMBERS.format(count), ...values });
 }
 
 /**
