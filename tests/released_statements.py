@@ -17,8 +17,8 @@ from tests.fixtures.postgres import start_postgres, stop_postgres
 FOLDER = Path(__file__).parent / "fixtures" / "released_statements"
 """Folder with a file for each release."""
 
-_LIST = re.compile(r"\$\d+(?:, \$\d+)+")
-_PARAMETER = re.compile(r"\$\d+")
+_LIST_PATTERN = re.compile(r"\$\d+(?:, \$\d+)+")
+_PARAMETER_PATTERN = re.compile(r"\$\d+")
 
 
 def load_statements(release: str) -> list[str]:
@@ -45,7 +45,7 @@ def shorten(recorded: set[str]) -> list[str]:
     """Return one statement of those that differ only in the number of their parameters, the shortest."""
     shortest: dict[str, str] = {}
     for statement in sorted(recorded, key=lambda text: (len(text), text)):
-        shortest.setdefault(_PARAMETER.sub("$", _LIST.sub("$", statement)), statement)
+        shortest.setdefault(_PARAMETER_PATTERN.sub("$", _LIST_PATTERN.sub("$", statement)), statement)
     return sorted(shortest.values())
 
 

@@ -29,7 +29,7 @@ Replace `_` and `.` of a setting by `-` to get its flag: `gateway.replay_ms` is 
 `replay_ms` under `[gateway]`. In flags and in the environment, values of a list are separated by commas.
 """
 TABLE_HEAD: Final = "| Setting | Values | Default | Environment variable |\n|---|---|---|---|\n"
-SERVE_DEFAULT: Final = re.compile(r" `hubbub serve`: [^.]+\.")
+SERVE_DEFAULT_PATTERN: Final = re.compile(r" `hubbub serve`: [^.]+\.")
 """Default of `hubbub serve` in a docstring, which is in the column of defaults."""
 
 
@@ -84,7 +84,7 @@ def _describe_class(kind: type) -> str:
 def _describe(spans: Any) -> str:
     """Return a docstring as one line of Markdown, in the terms of the configuration file."""
     text = " ".join(docstrings.markdown(spans or ()).split())
-    return SERVE_DEFAULT.sub("", re.sub(r"\bNone\b", "no value", text))
+    return SERVE_DEFAULT_PATTERN.sub("", re.sub(r"\bNone\b", "no value", text))
 
 
 def _describe_default(key: str) -> str:

@@ -13,7 +13,7 @@ OUTPUT_LANGUAGE: Final = "text"
 """The language of blocks that show output, a diagram or a template to fill in."""
 
 _MARKDOWN: Final = MarkdownIt("commonmark").enable("table")
-_FILE_NAME: Final = re.compile(r"# ([\w./-]+\.\w+)\n")
+_FILE_NAME_PATTERN: Final = re.compile(r"# ([\w./-]+\.\w+)\n")
 _FOLDERS: Final = ("bench", "changes", "docs", "examples", "src", "tests")
 
 
@@ -30,7 +30,7 @@ class Block(NamedTuple):
     @property
     def file_name(self) -> str | None:
         """The file that the block is the content of, if its first line is a comment with a file name."""
-        match = _FILE_NAME.match(self.text)
+        match = _FILE_NAME_PATTERN.match(self.text)
         return None if match is None else match[1]
 
     @property

@@ -67,7 +67,7 @@ def python_prose(path: Path) -> Iterator[Prose]:
             yield Prose(name, node.lineno, node.value)
 
 
-_JS_TOKEN = re.compile(
+_JS_TOKEN_PATTERN = re.compile(
     r"""(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)""",
     re.DOTALL,
 )
@@ -76,7 +76,7 @@ _JS_TOKEN = re.compile(
 def script_prose(path: Path) -> Iterator[Prose]:
     """Yield comments and strings of at least two words of a JavaScript or TypeScript file."""
     source = path.read_text()
-    for match in _JS_TOKEN.finditer(source):
+    for match in _JS_TOKEN_PATTERN.finditer(source):
         if match["comment"] or " " in match[0]:
             yield Prose(_relative(path), source.count("\n", 0, match.start()) + 1, match[0])
 

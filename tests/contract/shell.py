@@ -39,7 +39,7 @@ READY_TEXTS: Final[dict[str, str]] = {
 }
 """Commands that run until they are stopped, with the text that they print when they are ready."""
 
-DRY_RUN_TARGETS: Final = re.compile(r"make (?:test|chaos|fuzz|check|format|bench|parity|translations)\b")
+DRY_RUN_TARGET_PATTERN: Final = re.compile(r"make (?:test|chaos|fuzz|check|format|bench|parity|translations)\b")
 """Targets that take minutes or write to the checkout; make only prints their recipes."""
 
 NOT_RUN_COMMANDS: Final[dict[str, str]] = {
@@ -221,7 +221,7 @@ class Shell:
             self.variables["HUBBUB_AGENT_URL"] = self.url
         self.variables["HUBBUB_PORT"] = str(self.port if _starts_platform(command.text) else choose_free_port())
         text = self._localize(command.text)
-        if DRY_RUN_TARGETS.match(text):
+        if DRY_RUN_TARGET_PATTERN.match(text):
             text = text.replace("make ", "make --dry-run ", 1)
         ready = next((ready_text for pattern, ready_text in READY_TEXTS.items() if re.search(pattern, text)), None)
         if ready is None:

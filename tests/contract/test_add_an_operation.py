@@ -14,12 +14,12 @@ from tests.contract.documentation import blocks
 from tests.contract.language import ROOT
 
 PAGE = "docs/add-an-operation.md"
-BLOCK_COMMENT = re.compile(r"<!-- append: (?P<path>\S+) -->")
+BLOCK_COMMENT_PATTERN = re.compile(r"<!-- append: (?P<path>\S+) -->")
 """The comment before a block of the page, which names the file that the block is appended to."""
 FILE_COUNTS = {"Add a read operation": 3, "Add a write operation": 4}
 """Number of files that the blocks of each section change, by the heading of the section."""
 
-READS_OPERATIONS = re.compile(r"\boperations\(\)|\bEndpointTable\b|\bendpoints_for\b")
+OPERATION_READ_PATTERN = re.compile(r"\boperations\(\)|\bEndpointTable\b|\bendpoints_for\b")
 """Names in test modules that read the table of operations."""
 SLOW_MODULES = {
     "test_schemathesis.py": "sends a minute of generated requests; `create_seeds` builds those of a new operation",
@@ -40,7 +40,7 @@ def files_by_section() -> dict[str, set[str]]:
     for line in (ROOT / PAGE).read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
             heading = line.removeprefix("## ")
-        elif comment := BLOCK_COMMENT.fullmatch(line):
+        elif comment := BLOCK_COMMENT_PATTERN.fullmatch(line):
             files.setdefault(heading, set()).add(comment["path"])
     return files
 
@@ -50,7 +50,7 @@ def operation_contracts() -> list[str]:
     return [
         f"tests/contract/{path.name}"
         for path in sorted((ROOT / "tests" / "contract").glob("test_*.py"))
-        if READS_OPERATIONS.search(path.read_text(encoding="utf-8"))
+        if OPERATION_READ_PATTERN.search(path.read_text(encoding="utf-8"))
         if path.name not in {*SLOW_MODULES, Path(__file__).name}
     ]
 
@@ -67,7 +67,7 @@ def test_the_guide_can_be_applied(tmp_path: Path) -> None:
     for block in blocks(PAGE):
         if block.language == "console":
             continue
-        target = BLOCK_COMMENT.fullmatch(block.comment)
+        target = BLOCK_COMMENT_PATTERN.fullmatch(block.comment)
         assert target is not None, f"{block.location}: no comment says where this block belongs"
         path = tmp_path / target["path"]
         path.write_text(f"{path.read_text().rstrip()}\n\n\n{block.text}")

@@ -7,7 +7,7 @@ from tests.contract.chat_client_modules import FOLDER
 from tests.contract.tables import operations
 
 CLIENT = FOLDER.parent
-PAGES = re.compile(
+PAGE_PATH_PATTERN = re.compile(
     r"/(app|cdn|login|logout|developers|activities|invite|settings|application-directory|api|service_worker\.js)([/?]|$)"
 )
 """Paths of pages and files, which are not operations of the API."""
@@ -170,7 +170,7 @@ def test_every_path_begins_a_route() -> None:
         for name, code in modules()
         for match in re.finditer(r'["`](?=/[a-z])', code)
         # A quote in a regular expression, such as /["`]/gi, starts no path; paths have one line.
-        if "\n" not in (path := read_literal(code, match.start())[0]) and not PAGES.match(path)
+        if "\n" not in (path := read_literal(code, match.start())[0]) and not PAGE_PATH_PATTERN.match(path)
         if not any(
             len(path_segments := segments(path)) <= len(route)
             and all(not expected or part == expected for part, expected in zip(path_segments, route, strict=False))

@@ -65,25 +65,28 @@ THIRD_PARTY_MODULES = {"third_party/highlight.js"}
 TRANSLATION = "ui/translation.js"
 """The module with the translations, which imports nothing. Modules of every folder may import it."""
 
-_COMMENTS = re.compile(r"/\*.*?\*/|^\s*//[^\n]*", re.DOTALL | re.MULTILINE)
-_STATIC_IMPORT = re.compile(r'^(?:import|(?:import|export) [^;"]+ from) "([^"]+)";$', re.MULTILINE)
-_DYNAMIC_IMPORT = re.compile(r"\bimport\(([^)]*)\)")
-_NAMED_IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.[^"]+)";$', re.MULTILINE)
-_EXPORT_GROUP = re.compile(r"^export (?:const )?\{([^}]*)\}", re.MULTILINE)
-_EXPORT = re.compile(r"^export (?:async )?(?:function|const|class|let) (\w+)", re.MULTILINE)
+_COMMENT_PATTERN = re.compile(r"/\*.*?\*/|^\s*//[^\n]*", re.DOTALL | re.MULTILINE)
+_STATIC_IMPORT_PATTERN = re.compile(r'^(?:import|(?:import|export) [^;"]+ from) "([^"]+)";$', re.MULTILINE)
+_DYNAMIC_IMPORT_PATTERN = re.compile(r"\bimport\(([^)]*)\)")
+_NAMED_IMPORT_PATTERN = re.compile(r'^import \{([^}]*)\} from "(\.[^"]+)";$', re.MULTILINE)
+_EXPORT_GROUP_PATTERN = re.compile(r"^export (?:const )?\{([^}]*)\}", re.MULTILINE)
+_EXPORT_PATTERN = re.compile(r"^export (?:async )?(?:function|const|class|let) (\w+)", re.MULTILINE)
 
 
 def _sources() -> dict[str, str]:
     """Return the code of every module without comments, by its path in the app folder."""
-    return {path.relative_to(APP).as_posix(): _COMMENTS.sub("", path.read_text()) for path in sorted(APP.rglob("*.js"))}
+    return {
+        path.relative_to(APP).as_posix(): _COMMENT_PATTERN.sub("", path.read_text())
+        for path in sorted(APP.rglob("*.js"))
+    }
 
 
 def _imports() -> dict[str, set[str]]:
     """Return the modules that each module imports, at load time or later."""
     imports = {}
     for module, code in _sources().items():
-        targets = _STATIC_IMPORT.findall(code)
-        for argument in _DYNAMIC_IMPORT.findall(code):
+        targets = _STATIC_IMPORT_PATTERN.findall(code)
+        for argument in _DYNAMIC_IMPORT_PATTERN.findall(code):
             assert re.fullmatch(r'"[^"]+"', argument), f"{module} imports a computed path: {argument}"
             targets.append(argument.strip('"'))
         paths = {posixpath.normpath(posixpath.join(posixpath.dirname(module), target)) for target in targets}
@@ -104,12 +107,12 @@ def test_imported_names_are_exported() -> None:
     sources = _sources()
     unknown_imports = []
     for module, code in sources.items():
-        for names, path in _NAMED_IMPORT.findall(code):
+        for names, path in _NAMED_IMPORT_PATTERN.findall(code):
             target = posixpath.normpath(posixpath.join(posixpath.dirname(module), path))
             if target not in sources:
                 continue
-            exported = {*_EXPORT.findall(sources[target])}
-            for group in _EXPORT_GROUP.findall(sources[target]):
+            exported = {*_EXPORT_PATTERN.findall(sources[target])}
+            for group in _EXPORT_GROUP_PATTERN.findall(sources[target]):
                 exported |= {re.split(r" as |: ", name.strip())[-1] for name in group.split(",")}
             imported = {name.strip().split(" as ")[0] for name in names.split(",") if name.strip()}
             unknown_imports += [f"{module} imports {name} from {path}" for name in imported - exported]
@@ -166,6 +169,6 @@ def test_every_module_is_imported() -> None:
 def test_exported_names_are_unique() -> None:
     modules: defaultdict[str, list[str]] = defaultdict(list)
     for module, code in _sources().items():
-        for name in _EXPORT.findall(code):
+        for name in _EXPORT_PATTERN.findall(code):
             modules[name].append(module)
     assert {name: exporters for name, exporters in modules.items() if len(exporters) > 1} == {}

@@ -17,7 +17,7 @@ from tests.contract.language import ROOT
 
 SOURCE = ROOT / "src" / "hubbub"
 _NAME_PATTERN = re.compile(r"(?<!`)`([A-Za-z_]\w*(?:\.\w+)*)(?:\(\))?`(?!`)")
-_DEFINITION = re.compile(
+_DEFINITION_PATTERN = re.compile(
     r"^ *(?:async )?(?:def|class) (\w+)|^ *(?:self\.)?(\w+)(?:: [^=\n]+)? = |^ +(\w+): [\w\"]|^ *self\.(\w+)[:,]",
     re.MULTILINE,
 )
@@ -88,7 +88,7 @@ def definitions() -> frozenset[str]:
     names = set(dir(builtins))
     for path in SOURCE.rglob("*.py"):
         names.update((path.stem, path.parent.name))
-        for match in _DEFINITION.finditer(path.read_text()):
+        for match in _DEFINITION_PATTERN.finditer(path.read_text()):
             names.update(name for name in match.groups() if name)
     return frozenset(names)
 

@@ -45,7 +45,7 @@ from hubbub.server.transports.web import templating
 from tests.contract.documentation import OUTPUT_LANGUAGE, Block, blocks, commands, inline_code, pages
 from tests.contract.language import ROOT
 from tests.contract.shell import NOT_RUN_COMMANDS, TIMEOUT_SECONDS, Shell, matches
-from tests.contract.test_add_an_operation import BLOCK_COMMENT
+from tests.contract.test_add_an_operation import BLOCK_COMMENT_PATTERN
 from tests.pages import Browser
 from tests.world import World, run_with_settings, small_config
 
@@ -79,7 +79,7 @@ def check_readme_bot_is_the_example(shell: Shell, page_blocks: Sequence[Block]) 
 
 def check_guide_is_applied_elsewhere(shell: Shell, page_blocks: Sequence[Block]) -> None:
     """Require that each block has a comment with its target; `test_add_an_operation.py` applies the blocks."""
-    assert [block.location for block in page_blocks if BLOCK_COMMENT.fullmatch(block.comment) is None] == []
+    assert [block.location for block in page_blocks if BLOCK_COMMENT_PATTERN.fullmatch(block.comment) is None] == []
 
 
 def check_ci_jobs_use_the_recipes(shell: Shell, page_blocks: Sequence[Block]) -> None:

@@ -16,7 +16,7 @@ from tests.contract.tables import operations
 
 APP = PACKAGE_DIR / "static" / "app"
 
-ADMINISTRATION = re.compile(
+ADMINISTRATION_PATTERN = re.compile(
     r"/guilds/\{guild_id\}"
     r"|/channels/\{channel_id\}/(?:permissions|invites|webhooks|followers)"
     r"|/(?:webhooks/\{webhook_id\}|stage-instances)(?!.*token)"
@@ -45,7 +45,7 @@ _CALL_PATTERN = re.compile(
     r'\.request\(\s*(?P<method>[^,`]*?"[A-Z]+"[^,`]*?),\s*(?P<path>`[^`]*`|"[^"]*"|[\w.]+(?:\([^()]*\))?)'
 )
 _CONSTANT_PATTERN = re.compile(r"\b(?P<name>\w+)(?: =|:) (?:\([^()]*\) => )?(?P<path>`(?:/|\$\{)[^`]*`)")
-_IMPORT = re.compile(r'from "(?P<path>\.[^"]+)";')
+_IMPORT_PATTERN = re.compile(r'from "(?P<path>\.[^"]+)";')
 _IMAGE_PATTERN = re.compile(r"`/api/v10(/[^`]*)`")
 _NAME_PATTERN = re.compile(r"(?:\w+\.)*(\w+)")
 
@@ -90,7 +90,7 @@ def called_operations() -> set[tuple[str, str]]:
     sources = {module: module.read_text(encoding="utf-8") for module in APP.rglob("*.js")}
     importers: dict[Path, list[str]] = {}
     for module, code in sources.items():
-        for target in _IMPORT.findall(code):
+        for target in _IMPORT_PATTERN.findall(code):
             importers.setdefault((module.parent / target).resolve(), []).append(code)
     called = set()
     for module, code in sources.items():
@@ -110,7 +110,7 @@ def needs_screen(operation: Operation[Any, Any]) -> bool:
     membership.
     """
     is_privileged = bool(operation.needs or operation.audits)
-    if not ADMINISTRATION.match(operation.path) or Auth.USER not in operation.auth:
+    if not ADMINISTRATION_PATTERN.match(operation.path) or Auth.USER not in operation.auth:
         return False
     return is_privileged or (operation.method != "GET" and operation.auth != Auth.USER)
 

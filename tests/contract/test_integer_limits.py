@@ -13,7 +13,7 @@ from hubbub.server.composition import SLICES
 from hubbub.server.core.endpoints import EndpointTable
 from tests.contract import public_api
 
-_PARAMETER = re.compile(r"\{[^}]*\}")
+_PARAMETER_PATTERN = re.compile(r"\{[^}]*\}")
 DEPTH_MAX = 12
 """Recursion limit: some models are recursive."""
 
@@ -86,13 +86,13 @@ class PublicDescription:
             for method in {"get", "put", "post", "patch", "delete"} & set(path_item):
                 operation = path_item[method]
                 parameters = [*path_item.get("parameters", ()), *operation.get("parameters", ())]
-                yield method.upper(), _PARAMETER.sub("{}", path), operation, [*map(self.resolve, parameters)]
+                yield method.upper(), _PARAMETER_PATTERN.sub("{}", path), operation, [*map(self.resolve, parameters)]
 
 
 def test_integers_are_limited_as_in_the_public_api() -> None:
     described = PublicDescription(public_api.document())
     table = {
-        (endpoint.operation.method, _PARAMETER.sub("{}", endpoint.operation.path)): endpoint
+        (endpoint.operation.method, _PARAMETER_PATTERN.sub("{}", endpoint.operation.path)): endpoint
         for endpoint in EndpointTable(SLICES)
     }
     too_wide_paths: set[str] = set()

@@ -202,6 +202,23 @@ def test_limits_end_with_max() -> None:
     assert not problems, "\n".join(sorted(problems))
 
 
+def test_constants_with_compiled_expressions_end_with_pattern() -> None:
+    problems = []
+    for folder in ("src", "examples", "bench", "tools", "tests"):
+        for path in (ROOT / folder).rglob("*.py"):
+            if THIRD_PARTY_FOLDERS.intersection(path.parts):
+                continue
+            for node in ast.parse(path.read_text()).body:
+                value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+                if not isinstance(value, ast.Call) or ast.unparse(value.func) != "re.compile":
+                    continue
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                names = [target.id for target in targets if isinstance(target, ast.Name)]
+                problems += [f"{path.relative_to(ROOT)}: {name}" for name in names if not name.endswith("_PATTERN")]
+
+    assert not problems, "\n".join(sorted(problems))
+
+
 ENUM_MODULES = {"enums.py", "flags.py", "shared_enums.py"}
 """Modules of the protocol whose classes need a description in the API reference; their values explain more."""
 

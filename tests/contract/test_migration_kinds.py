@@ -14,7 +14,7 @@ FIRST_RELEASE_SCHEMA = 17
 """Number of the last migration of release 0.1.0. No released program uses an earlier schema, so the rule begins after it."""
 CONTRACTS_OF_THE_FIRST_RELEASE = {3, 5}
 
-_DEPENDS_ON_ALL_COLUMNS = re.compile(
+_COLUMN_DEPENDENCY_PATTERN = re.compile(
     r"SELECT (?:DISTINCT )?\*|\b\w+\.\*\s*(?:,|FROM)|RETURNING \*|NATURAL JOIN|INSERT INTO \w+ (?:VALUES|SELECT)\b"
 )
 
@@ -96,7 +96,9 @@ def test_statements_name_their_columns_so_that_added_columns_do_not_change_them(
         f"{display_path(path)}: {node.value}"
         for path in python_files(SOURCE / "server")
         for node in ast.walk(parse_file(path))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _DEPENDS_ON_ALL_COLUMNS.search(node.value)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and _COLUMN_DEPENDENCY_PATTERN.search(node.value)
     ]
 
     assert statements == []

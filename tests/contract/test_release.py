@@ -17,7 +17,7 @@ VERSION = hubbub.__version__
 PACKAGE = ROOT / "packages" / "rehearsal-js"
 FRAGMENT_KINDS = ("added", "changed", "fixed", "removed", "security")
 
-_VERSION_IN_PROSE = re.compile(r"\b[Hh]ubbub(?: |==|@v|:)(\d+\.\d+\.\d+)\b|(?<!:)\bv(\d+\.\d+\.\d+)\b")
+_PROSE_VERSION_PATTERN = re.compile(r"\b[Hh]ubbub(?: |==|@v|:)(\d+\.\d+\.\d+)\b|(?<!:)\bv(\d+\.\d+\.\d+)\b")
 """A version of Hubbub. A version after a colon is the tag of another image."""
 
 
@@ -55,7 +55,7 @@ def test_pages_name_the_version_of_hubbub(folder: str) -> None:
         f"{path.relative_to(ROOT)}: {match[0]}"
         for path in paths
         if path.suffix in {".md", ".yml", ".yaml"} and "spec" not in path.parts and path.name != "CHANGELOG.md"
-        for match in _VERSION_IN_PROSE.finditer(path.read_text())
+        for match in _PROSE_VERSION_PATTERN.finditer(path.read_text())
         if (match[1] or match[2]) != VERSION
     }
 

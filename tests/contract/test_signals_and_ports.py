@@ -14,7 +14,7 @@ from hubbub.server.core.ports import MultiPort, Port, declared_ports
 from tests.contract.tables import SOURCE, display_path, parse_file, python_files
 
 SERVER = SOURCE / "server"
-REQUEST_NAME = re.compile(r"(Asked|Requested|Drafted|Presented|Checked)$|Must")
+REQUEST_NAME_PATTERN = re.compile(r"(Asked|Requested|Drafted|Presented|Checked)$|Must")
 """Pattern of names of questions and instructions, which are ports and not signals."""
 MUTABLE_TYPES = (list, dict, set, bytearray)
 
@@ -44,7 +44,7 @@ def test_signals_are_immutable(kind: type) -> None:
 
 @pytest.mark.parametrize("kind", signals(), ids=lambda kind: kind.__name__)
 def test_signals_are_facts(kind: type) -> None:
-    assert REQUEST_NAME.search(kind.__name__) is None
+    assert REQUEST_NAME_PATTERN.search(kind.__name__) is None
 
 
 @pytest.mark.parametrize("kind", signals(), ids=lambda kind: kind.__name__)
@@ -121,7 +121,7 @@ def test_the_check_finds_a_listener_that_decides() -> None:
 
 @pytest.mark.parametrize("name", ["InstallationAsked", "ParticipantMustLeave", "MessageDrafted"])
 def test_the_check_finds_names_of_questions_and_instructions(name: str) -> None:
-    assert REQUEST_NAME.search(name)
+    assert REQUEST_NAME_PATTERN.search(name)
 
 
 def _changes(function: ast.FunctionDef | ast.Lambda, name: str) -> Iterator[int]:

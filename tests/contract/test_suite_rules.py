@@ -23,7 +23,7 @@ BANNED_CALLS = {
 
 ERROR_STATUSES = range(400, 600)
 
-SKIP_REASON = re.compile(
+SKIP_REASON_PATTERN = re.compile(
     r"^requires Linux|^Node\.js (?:.*)is not installed$|: make (?:browser|client-deps|third-party)$"
 )
 """Reasons for which a test is skipped."""
@@ -61,7 +61,7 @@ def test_skip_reasons_name_what_to_install() -> None:
         if isinstance(value, ast.Constant | ast.JoinedStr)
     ]
     assert len(reasons) > 20
-    wrong = [f"{location}: {reason}" for location, reason in reasons if not SKIP_REASON.search(reason)]
+    wrong = [f"{location}: {reason}" for location, reason in reasons if not SKIP_REASON_PATTERN.search(reason)]
     assert not wrong, "\n".join(wrong)
 
 

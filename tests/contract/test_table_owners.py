@@ -79,7 +79,7 @@ INSERTED_NAMES = {
 }
 """Files that insert other table names into SQL than those of a loop over literals, with what they name."""
 
-_CREATE = re.compile(r"CREATE (?:VIRTUAL )?TABLE (\w+)")
+_CREATE_PATTERN = re.compile(r"CREATE (?:VIRTUAL )?TABLE (\w+)")
 _WRITE_PATTERN = re.compile(r"\b(?:INSERT INTO|UPDATE|DELETE FROM)\s+(\w+)")
 _READ_PATTERN = re.compile(r"(?<!DELETE )\b(?:FROM|JOIN)\s+(\w+)")
 _BEFORE_NAME_PATTERN = re.compile(r'\b(?:INSERT INTO|UPDATE|FROM|JOIN)\s+"?$')
@@ -87,7 +87,7 @@ _BEFORE_INSERTED_PATTERN = re.compile(r'\bINSERT INTO\s+"?$')
 
 
 def all_tables() -> set[str]:
-    return {name for path in migrations.DIRECTORY.glob("*.sql") for name in _CREATE.findall(path.read_text())}
+    return {name for path in migrations.DIRECTORY.glob("*.sql") for name in _CREATE_PATTERN.findall(path.read_text())}
 
 
 def table_uses(path: Path) -> Iterator[tuple[str, bool]]:

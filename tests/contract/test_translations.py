@@ -15,8 +15,8 @@ INCOMPLETE_LANGUAGES: frozenset[str] = frozenset()
 
 _PLACEHOLDER_PATTERN = re.compile(r"\{\w+\}|%\(\w+\)s|%%")
 _TAG_PATTERN = re.compile(r"</?\w+[^>]*>")
-_MARKED_CALL = re.compile(r"(?<![\w.$#])(?:\.\.\.)?(?<!function )(t|tn|tNodes)\(")
-_COMMENTS = re.compile(r"(?<!\w)/\*.*?\*/|^\s*//[^\n]*", re.DOTALL | re.MULTILINE)
+_MARKED_CALL_PATTERN = re.compile(r"(?<![\w.$#])(?:\.\.\.)?(?<!function )(t|tn|tNodes)\(")
+_COMMENT_PATTERN = re.compile(r"(?<!\w)/\*.*?\*/|^\s*//[^\n]*", re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_the_extraction_finds_every_call_in_the_modules() -> None:
     for path in translations.javascript_modules():
         code = path.read_text()
         calls = list(javascript_texts.find_calls(code, translations.JAVASCRIPT_FUNCTIONS))
-        assert len(calls) == len(_MARKED_CALL.findall(_COMMENTS.sub("", code))), path
+        assert len(calls) == len(_MARKED_CALL_PATTERN.findall(_COMMENT_PATTERN.sub("", code))), path
 
 
 def test_every_text_in_the_modules_is_a_literal() -> None:

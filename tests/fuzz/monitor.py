@@ -14,7 +14,7 @@ PAUSE_SECONDS_MAX = 2.0
 """Longest pause of the event loop that is not a problem; generation of inputs runs in the same loop."""
 
 _INTERVAL_SECONDS = 0.05
-_NUMBERS = re.compile(r"\d+|0x[0-9a-f]+")
+_NUMBER_PATTERN = re.compile(r"\d+|0x[0-9a-f]+")
 
 
 @dataclass
@@ -79,12 +79,12 @@ class Monitor(logging.Handler):
             self._add(str(message), None)
 
     def _add(self, message: str, error: BaseException | None) -> None:
-        summary = _NUMBERS.sub("0", message)[:200]
+        summary = _NUMBER_PATTERN.sub("0", message)[:200]
         details = message
         if error is not None:
             frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "hubbub" in frame.filename]
             location = f" at {Path(frames[-1].filename).name}:{frames[-1].name}" if frames else ""
-            summary = f"{type(error).__name__}{location}: {_NUMBERS.sub('0', str(error))[:120]}"
+            summary = f"{type(error).__name__}{location}: {_NUMBER_PATTERN.sub('0', str(error))[:120]}"
             details = message + "\n" + "".join(traceback.format_exception(error))
         self.problems.append(Problem("log", summary, details))
 

@@ -17,7 +17,7 @@ from tests.oauth import create_application
 from tests.pages import Browser, Page
 from tests.server.identity.operators import create_operator
 
-_PARAMETER = re.compile(r"\{(\w+)(?::(?:[^{}]|\{[^{}]*\})*)?\}")
+_PARAMETER_PATTERN = re.compile(r"\{(\w+)(?::(?:[^{}]|\{[^{}]*\})*)?\}")
 
 FILE_PATHS = (
     "/",
@@ -189,7 +189,7 @@ class PagesTarget(FuzzTarget):
             )
             return quote(value, safe="@")
 
-        return _PARAMETER.sub(replace, pattern)
+        return _PARAMETER_PATTERN.sub(replace, pattern)
 
     async def _send(self, wire: WireRequest, login: str) -> None:
         self.last_input = {

@@ -4,9 +4,9 @@ import asyncio
 import re
 from dataclasses import dataclass, field
 
-_STATUS_LINE = re.compile(rb"HTTP/1\.[01] (\d{3})")
-_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
-_CHUNKED = re.compile(rb"\r\ntransfer-encoding: *chunked", re.IGNORECASE)
+_STATUS_LINE_PATTERN = re.compile(rb"HTTP/1\.[01] (\d{3})")
+_LENGTH_PATTERN = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+_CHUNKED_PATTERN = re.compile(rb"\r\ntransfer-encoding: *chunked", re.IGNORECASE)
 _CLOSE_PATTERN = re.compile(rb"\r\nconnection: *close", re.IGNORECASE)
 _BODILESS_STATUSES = (204, 304)
 
@@ -83,16 +83,16 @@ class WireClient:
             raise
 
     async def _read_body(self, reader: asyncio.StreamReader, head: bytes, request: WireRequest) -> WireResponse:
-        line = _STATUS_LINE.match(head)
+        line = _STATUS_LINE_PATTERN.match(head)
         if line is None:
             raise ValueError(f"invalid response: {head[:100]!r}")
         status = int(line[1])
         body = b""
         if status in _BODILESS_STATUSES or request.method == "HEAD":
             pass
-        elif length := _LENGTH.search(head):
+        elif length := _LENGTH_PATTERN.search(head):
             body = await reader.readexactly(int(length[1]))
-        elif _CHUNKED.search(head):
+        elif _CHUNKED_PATTERN.search(head):
             while chunk_size := int(await reader.readuntil(b"\r\n"), 16):
                 body += (await reader.readexactly(chunk_size + 2))[:-2]
             await reader.readexactly(2)

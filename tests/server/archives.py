@@ -119,7 +119,7 @@ async def fill_guild(world: World, guild: Guild) -> dict[str, int]:
     }
 
 
-ID = re.compile(r"(?<![0-9a-z_])[0-9]{15,20}(?![0-9a-z_])")
+ID_PATTERN = re.compile(r"(?<![0-9a-z_])[0-9]{15,20}(?![0-9a-z_])")
 """Pattern of an ID in JSON. Hashes and times do not match."""
 
 
@@ -141,9 +141,9 @@ def replace_ids(records: dict[str, list[Any]]) -> Any:
 
     for name in ("users", "guilds", "roles", "emojis", "channels", "messages", *sorted(records)):
         for entry in sorted(records.get(name, ()), key=sort_key):
-            for text in ID.findall(json.dumps(entry)) if "id" in entry else ():
+            for text in ID_PATTERN.findall(json.dumps(entry)) if "id" in entry else ():
                 numbers.setdefault(text, f"#{len(numbers)}")
-    replaced_records = json.loads(ID.sub(lambda match: numbers.get(match[0], "?"), json.dumps(records)))
+    replaced_records = json.loads(ID_PATTERN.sub(lambda match: numbers.get(match[0], "?"), json.dumps(records)))
     return {
         name: sorted(json.dumps(entry, sort_keys=True) for entry in entries)
         for name, entries in replaced_records.items()

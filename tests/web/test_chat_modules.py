@@ -23,9 +23,9 @@ MODULES_FOLDER = static_files.STATIC_FOLDER / "app"
 SCRIPTS = sorted(MODULES_FOLDER.rglob("*.js"))
 MODULE_LINES_MAX = 400
 STORAGE_MODULE = MODULES_FOLDER / "network/browser_storage.js"
-STORAGE_ACCESS = re.compile(r"localStorage|sessionStorage|indexedDB|document\.cookie")
+STORAGE_ACCESS_PATTERN = re.compile(r"localStorage|sessionStorage|indexedDB|document\.cookie")
 """Pattern of accesses to data that the browser stores; only one module has them (decisions/0121)."""
-UNSAFE_CONSTRUCTS = re.compile(
+UNSAFE_CONSTRUCT_PATTERN = re.compile(
     r"\.(innerHTML|outerHTML|srcdoc|cssText)\b|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser"
     r"|createContextualFragment|setAttribute\(\"(style|on)"
 )
@@ -59,8 +59,8 @@ def test_a_module_is_short_documented_and_avoids_unsafe_constructs(script: Path)
     text = script.read_text()
     assert len(text.splitlines()) <= MODULE_LINES_MAX or script.parent.name == "generated"
     assert text.startswith(("/**", "// "))
-    assert UNSAFE_CONSTRUCTS.findall(text) == []
-    assert script == STORAGE_MODULE or STORAGE_ACCESS.findall(text) == []
+    assert UNSAFE_CONSTRUCT_PATTERN.findall(text) == []
+    assert script == STORAGE_MODULE or STORAGE_ACCESS_PATTERN.findall(text) == []
 
 
 async def test_modules_are_served_as_immutable_under_a_versioned_url(platform: ChatPlatform) -> None:

@@ -9,7 +9,7 @@ from tests.web.conftest import OpenPage
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
-GERMAN_DATE = re.compile(r"\b\d{1,2}\.(?: \w+ |\d\d\.)\d{2,4}\b")
+GERMAN_DATE_PATTERN = re.compile(r"\b\d{1,2}\.(?: \w+ |\d\d\.)\d{2,4}\b")
 """A date with the day before the month, separated by a period: `01.11.26` or `1. November 2026`."""
 
 
@@ -30,7 +30,7 @@ async def test_a_user_chooses_german_and_the_client_its_dates_and_pages_follow(p
         await page.get_by_role("button", name="Benutzereinstellungen").wait_for()
         assert await page.locator("html").get_attribute("lang") == "de"
         message = await window.wait_message("Hello from Tom")
-        assert GERMAN_DATE.search(await message.locator("time").first.get_attribute("title"))
+        assert GERMAN_DATE_PATTERN.search(await message.locator("time").first.get_attribute("title"))
 
         # A message with a count has the plural form of the language.
         await page.get_by_role("button", name="Menü von Guild").click()

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 DEPTH_MAX: Final = 500
 """Maximum nesting depth of JSON. Without a limit, the depth at which msgspec fails depends on the version of Python."""
-_STRING_OR_BRACKET: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|([\[{])|([\]}])', re.DOTALL)
+_STRING_OR_BRACKET_PATTERN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|([\[{])|([\]}])', re.DOTALL)
 """A string, an opening bracket (group 1) or a closing bracket (group 2)."""
 
 _UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -75,7 +75,7 @@ def exceeds_depth(data: bytes | str, depth_max: int) -> bool:
     if data.count(b"[") + data.count(b"{") <= depth_max:
         return False
     depth = 0
-    for match in _STRING_OR_BRACKET.finditer(data):
+    for match in _STRING_OR_BRACKET_PATTERN.finditer(data):
         group = match.lastindex
         if group == 1:
             depth += 1

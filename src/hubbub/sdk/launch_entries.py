@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-UNQUOTED: Final = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
+UNQUOTED_PATTERN: Final = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
 """Matches an argument that does not need quotes."""
-CONTROL_CHARACTERS: Final = re.compile(r"[\x00-\x1f\x7f]")
+CONTROL_CHARACTER_PATTERN: Final = re.compile(r"[\x00-\x1f\x7f]")
 _ESCAPE_SEQUENCES: Final = {"s": " ", "n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
 """Characters by the letter that represents them after a backslash."""
 
@@ -37,7 +37,7 @@ def register_command(application_id: int, command: str) -> bool:
         arguments = shlex.split(command)
     except ValueError:
         return False
-    if not arguments or CONTROL_CHARACTERS.search(command):
+    if not arguments or CONTROL_CHARACTER_PATTERN.search(command):
         return False
     # The launcher has another working directory and may have another PATH, so store an absolute path.
     program = os.path.abspath(arguments[0]) if "/" in arguments[0] else shutil.which(arguments[0])
@@ -85,7 +85,7 @@ def _write_entry(application_id: int, launch: LaunchCommand, field_code: str) ->
 
     `field_code` is "%u" to append the URL to the command, or empty."""
     texts: Sequence[str] = [*launch.arguments, launch.working_directory or ""]
-    if sys.platform != "linux" or any(CONTROL_CHARACTERS.search(text) for text in texts):
+    if sys.platform != "linux" or any(CONTROL_CHARACTER_PATTERN.search(text) for text in texts):
         return False
     # The Desktop Entry Specification does not allow an equals sign in the program's path.
     if "=" in launch.arguments[0]:
@@ -107,7 +107,7 @@ def _write_entry(application_id: int, launch: LaunchCommand, field_code: str) ->
 def _quote(argument: str) -> str:
     """Quote an argument of Exec, and double percent signs, which would start a field code."""
     argument = argument.replace("%", "%%")
-    if UNQUOTED.fullmatch(argument):
+    if UNQUOTED_PATTERN.fullmatch(argument):
         return argument
     return '"' + re.sub(r'(["`$\\])', r"\\\1", argument) + '"'
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final, NoReturn
 
-_INVALID_CHOICE: Final = re.compile(r"invalid choice: '(?P<value>[^']*)' \(choose from (?P<choices>.*)\)")
-_AMBIGUOUS_OPTION: Final = re.compile(r"ambiguous option: (?P<option>[^\s=]+).* could match ")
+_INVALID_CHOICE_PATTERN: Final = re.compile(r"invalid choice: '(?P<value>[^']*)' \(choose from (?P<choices>.*)\)")
+_AMBIGUOUS_OPTION_PATTERN: Final = re.compile(r"ambiguous option: (?P<option>[^\s=]+).* could match ")
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -25,11 +25,11 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the usage and a message, with a suggestion if there is one, and exit with 2."""
-        if (choice_match := _INVALID_CHOICE.search(message)) is not None:
+        if (choice_match := _INVALID_CHOICE_PATTERN.search(message)) is not None:
             choices = re.findall(r"[^\s',]+", choice_match["choices"])
             if (suggestion := _find_similar(choice_match["value"], choices)) is not None:
                 message = f"{message[: choice_match.start()]}unknown value {choice_match['value']!r}; did you mean {suggestion!r}?"
-        elif (ambiguous_match := _AMBIGUOUS_OPTION.match(message)) is not None:
+        elif (ambiguous_match := _AMBIGUOUS_OPTION_PATTERN.match(message)) is not None:
             if (suggestion := self._find_similar_option(ambiguous_match["option"])) is not None:
                 message = f"unknown option {ambiguous_match['option']}; did you mean {suggestion}?"
         super().error(message)

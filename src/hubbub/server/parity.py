@@ -16,7 +16,7 @@ from hubbub.server.core.endpoints import Endpoint, EndpointTable
 
 METHODS: Final = ("get", "post", "put", "patch", "delete")
 
-_PARAMETER = re.compile(r"\{[^}]*\}")
+_PARAMETER_PATTERN = re.compile(r"\{[^}]*\}")
 
 OperationKey = tuple[str, str]
 """A method and a path with unnamed parameters, since our parameter names may differ from the description's."""
@@ -101,7 +101,7 @@ def read_traffic(file: Path) -> list[RecordedResponse]:
 
 def operation_key(method: str, path: str) -> OperationKey:
     """Return the key of an operation, independent of its parameter names."""
-    return method.upper(), _PARAMETER.sub("{}", path)
+    return method.upper(), _PARAMETER_PATTERN.sub("{}", path)
 
 
 def build_rows(

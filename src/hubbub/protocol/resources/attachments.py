@@ -41,12 +41,12 @@ FILE_TYPES: Final = {
     "audio": (".mp3", ".m4a", ".wav", ".ogg", ".opus", ".flac"),
 }
 """Extensions of each group of file types that a filter can name (spec/http.md#1.11)."""
-_EXTENSION: Final = re.compile(r"(\.[\w+-]{1,16}){1,3}")
+_EXTENSION_PATTERN: Final = re.compile(r"(\.[\w+-]{1,16}){1,3}")
 
 
 def is_file_type(value: str) -> bool:
     """Return whether a value is a valid file type: `image`, `video`, `audio` or an extension such as `.png`."""
-    return value.lower() in FILE_TYPES or _EXTENSION.fullmatch(value) is not None
+    return value.lower() in FILE_TYPES or _EXTENSION_PATTERN.fullmatch(value) is not None
 
 
 def matches_file_types(filename: str, file_types: Iterable[str]) -> bool:

@@ -30,7 +30,7 @@ POLL_SECONDS: Final = 0.2
 ERROR_LINES_MAX: Final = 5
 """Maximum number of lines of a program's error output in a message."""
 
-_VERSION = re.compile(r"\(PostgreSQL\) (\d+)")
+_VERSION_PATTERN = re.compile(r"\(PostgreSQL\) (\d+)")
 
 
 def require_program(name: str, version_min: int, folder: str | None) -> Path:
@@ -73,7 +73,7 @@ def _read_version(path: Path) -> int:
         output = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=30, check=False).stdout
     except (OSError, subprocess.SubprocessError):
         return 0
-    match = _VERSION.search(output)
+    match = _VERSION_PATTERN.search(output)
     return 0 if match is None else int(match[1])
 
 

@@ -21,7 +21,7 @@ RESPONSE_BYTES_MAX: Final = 16 * 1024 * 1024
 TOKEN_VARIABLE: Final = "BOT_TOKEN"
 """Environment variable with the bot token for the API that commands are read from."""
 
-_CODE: Final = re.compile(r"(?:https?://[^/]+/(?:template/)?)?([A-Za-z0-9]{2,32})")
+_CODE_PATTERN: Final = re.compile(r"(?:https?://[^/]+/(?:template/)?)?([A-Za-z0-9]{2,32})")
 _COMMAND_KEYS: Final = frozenset(
     {
         "contexts",
@@ -61,7 +61,7 @@ def _write_world(arguments: argparse.Namespace) -> int:
     if source.exists():
         template_json = source.read_bytes()
     else:
-        code_match = _CODE.fullmatch(arguments.source)
+        code_match = _CODE_PATTERN.fullmatch(arguments.source)
         if code_match is None or arguments.api is None:
             raise WorldCommandError(
                 f"{arguments.source} is not a file; to fetch a template, pass its code and --api URL"

@@ -30,7 +30,7 @@ BROWSERS_MAX: Final = 64
 """Maximum number of browsers with access; the oldest loses it."""
 ENTRY_MODULE: Final = "rehearsal/main.js"
 
-_NON_HOST_CHARACTERS: Final = re.compile(r"[^a-z0-9]+")
+_NON_HOST_CHARACTER_PATTERN: Final = re.compile(r"[^a-z0-9]+")
 _CONTENT_SECURITY_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -81,7 +81,7 @@ class Console:
         if name not in users:
             raise errors.NOT_FOUND(message=f"This world has no user {name!r}")
         parts = urlsplit(self._app.config.web_url)
-        label = _NON_HOST_CHARACTERS.sub("-", name.lower()).strip("-")[:40]
+        label = _NON_HOST_CHARACTER_PATTERN.sub("-", name.lower()).strip("-")[:40]
         if label != name:
             # Different names must not share a host.
             label = f"{label}-{int(users[name].id)}".strip("-")

@@ -13,8 +13,8 @@ from hubbub.protocol import codec
 from hubbub.protocol.control.traffic import TrafficEntry
 from hubbub.server.core.traffic import TrafficContent
 
-_API_PREFIX: Final = re.compile(r"^/api(?:/v\d+)?")
-_NAME_SEPARATORS: Final = re.compile(r"[^a-z0-9]+")
+_API_PREFIX_PATTERN: Final = re.compile(r"^/api(?:/v\d+)?")
+_NAME_SEPARATOR_PATTERN: Final = re.compile(r"[^a-z0-9]+")
 _TEXT_WIDTH: Final = 100
 _COMPARABLE_FIELDS: Final = ("id", "name", "content", "channel_id", "guild_id", "user_id", "custom_id", "type")
 """Fields of an event that are useful in a test, most useful first.
@@ -65,7 +65,7 @@ def python_test(entry: TrafficEntry, content: TrafficContent, path: str, body: s
             f'    recipient.expect("{entry.summary}"{arguments})\n'
         )
     body_value = _decode(body)
-    call = f'caller.request("{content.method}", {_quote_json(_API_PREFIX.sub("", path))}'
+    call = f'caller.request("{content.method}", {_quote_json(_API_PREFIX_PATTERN.sub("", path))}'
     call += ")" if body_value is None else f", json={_python_value(body_value)})"
     if (entry.status or 0) < 400:
         return f"def test_{name}(hubbub):\n    caller = {actor_expression}\n\n    {call}\n"
@@ -87,7 +87,7 @@ def javascript_test(entry: TrafficEntry, content: TrafficContent, path: str, bod
     name = _quote_json("alice" if actor is None or actor.is_bot else actor.name)
     body_value = _decode(body)
     body_text = None if body_value is None else _quote_json(body_value)
-    path_text = _quote_json(_API_PREFIX.sub("", path))
+    path_text = _quote_json(_API_PREFIX_PATTERN.sub("", path))
     is_rejected = (entry.status or 0) >= 400
     uses_assertion = False
     if content.dispatch is not None:
@@ -141,7 +141,7 @@ def _fetch_options(body_text: str | None) -> list[str]:
 
 
 def _test_name(entry: TrafficEntry) -> str:
-    return _NAME_SEPARATORS.sub("_", entry.summary.lower()).strip("_") or "entry"
+    return _NAME_SEPARATOR_PATTERN.sub("_", entry.summary.lower()).strip("_") or "entry"
 
 
 def _expected_fields(content: TrafficContent) -> dict[str, Any]:

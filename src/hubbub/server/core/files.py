@@ -23,7 +23,7 @@ CHECK_TIMEOUT_SECONDS: Final = 10.0
 """Time in seconds in which a check of the store must finish."""
 
 # Characters with a special meaning in a file system, an object store or a URL.
-_FORBIDDEN_CHARACTERS: Final = re.compile(r"[\x00-\x1f\x7f\\#?%*\"<>|:~\[\]{}^`]")
+_FORBIDDEN_CHARACTER_PATTERN: Final = re.compile(r"[\x00-\x1f\x7f\\#?%*\"<>|:~\[\]{}^`]")
 
 
 FileStoreError = obstore.exceptions.BaseError
@@ -166,7 +166,7 @@ def _check_key(key: str) -> str:
     if (
         not key
         or len(key.encode("utf-8", "surrogatepass")) > KEY_BYTES_MAX
-        or _FORBIDDEN_CHARACTERS.search(key)
+        or _FORBIDDEN_CHARACTER_PATTERN.search(key)
         or any(_is_surrogate(character) for character in key)
         or any(segment in ("", ".", "..") or len(segment.encode()) > KEY_PART_BYTES_MAX for segment in segments)
     ):

@@ -14,8 +14,10 @@ _LISTED_HOSTS_MAX: Final = 5
 """Maximum number of allowed hosts that an error names."""
 
 # The authority of a URL ends at a slash, a backslash (which browsers treat as a slash), `?` or `#`.
-_AUTHORITY: Final = re.compile(r"https?:[/\\]{2,}([^\s/\\?#<>]+)|(?<![\w@/.-])(www\.[^\s/\\?#<>]+)", re.IGNORECASE)
-_HOST: Final = re.compile(r"[\w-]+(?:\.[\w-]+)*")
+_AUTHORITY_PATTERN: Final = re.compile(
+    r"https?:[/\\]{2,}([^\s/\\?#<>]+)|(?<![\w@/.-])(www\.[^\s/\\?#<>]+)", re.IGNORECASE
+)
+_HOST_PATTERN: Final = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 
 
 def require_allowed(call: Call, texts: Iterable[str]) -> None:
@@ -39,9 +41,9 @@ def find_hosts(text: str) -> Iterator[str]:
     A link without a host that can be in a DNS name, such as one to an IPv6 address, has an empty host."""
     if ":" not in text and "www." not in text.lower():
         return
-    for match in _AUTHORITY.finditer(text):
+    for match in _AUTHORITY_PATTERN.finditer(text):
         authority = unicodedata.normalize("NFKC", unquote(match[1] or match[2])).rpartition("@")[2].replace("。", ".")
-        host_match = _HOST.match(authority)
+        host_match = _HOST_PATTERN.match(authority)
         yield "" if host_match is None else _encode(host_match[0].lower())
 
 

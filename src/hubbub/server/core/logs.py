@@ -32,10 +32,10 @@ _SECRET_WORDS: Final = (
     "private_key", "private-key", "code_verifier", "cookie", "credential", "secret_key", "ticket", "device_code", "user_code",
     "backup_codes", "assertion",
 )  # fmt: skip
-_SECRET_NAME: Final = re.compile("|".join(_SECRET_WORDS), re.IGNORECASE)
+_SECRET_NAME_PATTERN: Final = re.compile("|".join(_SECRET_WORDS), re.IGNORECASE)
 _CODE_PATTERN: Final = r"(?![A-Z_]+(?![\w.~%+/-]))[\w.~%+/-]{16,}={0,2}"
 """An authorization code. Numbers and names such as BASE_TYPE_REQUIRED are error codes and stay readable."""
-_SECRET_CODE: Final = re.compile(rf"{_CODE_PATTERN}|\d{{6,8}}")
+_SECRET_CODE_PATTERN: Final = re.compile(rf"{_CODE_PATTERN}|\d{{6,8}}")
 
 # Each pattern starts at a rare literal or at the start of a run of letters, so that matching takes linear time.
 _QUOTE_PATTERN = r"\\*[\"']"
@@ -132,9 +132,9 @@ class Secrets:
         `name` is the key or attribute of the value, and `depth` the number of levels of containers to clean."""
         if value is None or isinstance(value, bool | float):
             return value
-        if name and _SECRET_NAME.search(name):
+        if name and _SECRET_NAME_PATTERN.search(name):
             return REMOVED
-        if name == "code" and isinstance(value, str) and _SECRET_CODE.fullmatch(value):
+        if name == "code" and isinstance(value, str) and _SECRET_CODE_PATTERN.fullmatch(value):
             return REMOVED
         if isinstance(value, int):
             return int(value)

@@ -36,7 +36,7 @@ _ENGLISH_MONTHS: Final = (
     "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
 
-_PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
+_PLACEHOLDER_PATTERN: Final = re.compile(r"\{(\w+)\}")
 
 Direction = Literal["ltr", "rtl"]
 
@@ -260,7 +260,7 @@ def ngettext(singular: str, plural: str, count: int, /, **values: str | int) -> 
 
 
 def _fill_placeholders(text: str, values: Mapping[str, str | int]) -> str:
-    return _PLACEHOLDER.sub(lambda match: str(values.get(match[1], match[0])), text)
+    return _PLACEHOLDER_PATTERN.sub(lambda match: str(values.get(match[1], match[0])), text)
 
 
 def gettext_noop(text: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-PLACEHOLDER: Final = re.compile(r"\{([a-z]+)\}")
+PLACEHOLDER_PATTERN: Final = re.compile(r"\{([a-z]+)\}")
 _PLACEHOLDER_VALUE: Final = r"[A-Za-z0-9_-]+"
 """The pattern of the value of a placeholder. It excludes dots and slashes, so a value cannot change other parts of the target."""
 
@@ -37,7 +37,7 @@ def find(url_map: Iterable[tuple[str, str]], path: str) -> MappedPath | None:
     for prefix, target in url_map:
         match = _prefix_pattern(prefix).match(path)
         if match is not None:
-            filled_target = PLACEHOLDER.sub(lambda placeholder, match=match: match[placeholder[1]], target)  # type: ignore[misc]
+            filled_target = PLACEHOLDER_PATTERN.sub(lambda placeholder, match=match: match[placeholder[1]], target)  # type: ignore[misc]
             authority, _, directory = filled_target.partition("/")
             matched_prefix = match[0]
             return MappedPath(
@@ -49,7 +49,7 @@ def find(url_map: Iterable[tuple[str, str]], path: str) -> MappedPath | None:
 @lru_cache(1024)
 def _prefix_pattern(prefix: str) -> re.Pattern[str]:
     # A segment has at most one placeholder, so no path makes the pattern slow.
-    parts = PLACEHOLDER.split(prefix.rstrip("/"))
+    parts = PLACEHOLDER_PATTERN.split(prefix.rstrip("/"))
     pattern_text = "".join(
         f"(?P<{part}>{_PLACEHOLDER_VALUE})" if position % 2 else re.escape(part) for position, part in enumerate(parts)
     )

@@ -15,9 +15,9 @@ from hubbub.server.recordings.id_maps import decode_json
 from hubbub.server.recordings.recording_file import RecordedInput, Recording
 from hubbub.server.recordings.replayer import Step, split_steps
 
-_API_PREFIX: Final = re.compile(r"^/api(?:/v\d+)?")
+_API_PREFIX_PATTERN: Final = re.compile(r"^/api(?:/v\d+)?")
 _ID_PATTERN: Final = re.compile(r"\b\d{15,20}\b")
-_PERSON_ROUTE: Final = re.compile(r"/control/people/([^/]+)/(\w+)")
+_PERSON_ROUTE_PATTERN: Final = re.compile(r"/control/people/([^/]+)/(\w+)")
 _MESSAGE_ROUTE: Final = "/channels/{channel_id}/messages"
 _FIXTURE: Final = '''\
 @pytest.fixture
@@ -104,7 +104,7 @@ class GeneratedTestWriter:
             return [f"    # A client without a token sent {recorded_input.method} {recorded_input.route}."]
         person, body = self._person_variable(recorded_input.actor), decode_json(recorded_input.body)
         argument = "" if body is None else f", json={self._python_literal(body)}"
-        path = self._text_literal(_API_PREFIX.sub("", recorded_input.path))
+        path = self._text_literal(_API_PREFIX_PATTERN.sub("", recorded_input.path))
         call_text = f"{person}.request({_quote(recorded_input.method)}, {path}{argument})"
         return [f"    {self._assign(recorded_input, step.number)}{call_text}"]
 
@@ -114,7 +114,7 @@ class GeneratedTestWriter:
             name = recorded_input.path.rpartition("/")[2]
             argument = {"set": _quote(str(body.get("now"))), "advance": f"milliseconds={body.get('ms')}"}.get(name, "")
             return [f"    hubbub.clock.{name}({argument})"]
-        match = _PERSON_ROUTE.match(recorded_input.path)
+        match = _PERSON_ROUTE_PATTERN.match(recorded_input.path)
         if match is not None and match[2] == "say":
             person, channel = self._person_variable(match[1]), self._text_literal(body["channel"])
             assignment = self._assign(recorded_input, step_number)

@@ -9,7 +9,7 @@ from hubbub.protocol import codec
 
 _ID_PATTERN: Final = re.compile(r"\b\d{15,20}\b")
 _TOKEN_KEYS: Final = frozenset({"code", "token"})
-_GENERATED_CUSTOM_ID: Final = re.compile(r"[0-9a-f]{32}")
+_GENERATED_CUSTOM_ID_PATTERN: Final = re.compile(r"[0-9a-f]{32}")
 """A custom_id that a library such as discord.py generates at random."""
 
 
@@ -43,7 +43,9 @@ class IdMapping:
             and isinstance(replayed_value, str)
             and recorded_value != replayed_value
         ):
-            if _GENERATED_CUSTOM_ID.fullmatch(recorded_value) and _GENERATED_CUSTOM_ID.fullmatch(replayed_value):
+            if _GENERATED_CUSTOM_ID_PATTERN.fullmatch(recorded_value) and _GENERATED_CUSTOM_ID_PATTERN.fullmatch(
+                replayed_value
+            ):
                 self._tokens.setdefault(recorded_value, replayed_value)
 
     def _learn(self, recorded_value: Any, replayed_value: Any, key: str) -> None:

@@ -77,7 +77,7 @@ _STICKER_FORMATS: Final = {
     "Lottie": StickerFormatType.LOTTIE,
     "Gif": StickerFormatType.GIF,
 }
-_COLOR: Final = re.compile(r"#[0-9A-Fa-f]{6}")
+_COLOR_PATTERN: Final = re.compile(r"#[0-9A-Fa-f]{6}")
 
 
 class _File(NamedTuple):
@@ -545,7 +545,7 @@ def _convert_embed(embed: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parse_color(color: Any) -> int:
-    return int(color[1:], 16) if isinstance(color, str) and _COLOR.fullmatch(color) else 0
+    return int(color[1:], 16) if isinstance(color, str) and _COLOR_PATTERN.fullmatch(color) else 0
 
 
 def _is_discriminator(text: str | None) -> bool:

@@ -46,7 +46,7 @@ FUTURE_TOLERANCE_MS: Final = 24 * 60 * 60 * 1000
 STAGES: Final = ("ids", "files", "records", "completion")
 
 _OWN_CHANNEL_TYPES: Final = frozenset(ChannelType) - {ChannelType.DM, ChannelType.GROUP_DM}
-_ID_IN_TEXT: Final = re.compile(r"(?<![0-9A-Za-z_])[0-9]{15,20}(?![0-9A-Za-z_])")
+_ID_IN_TEXT_PATTERN: Final = re.compile(r"(?<![0-9A-Za-z_])[0-9]{15,20}(?![0-9A-Za-z_])")
 _ID_KINDS: Final = frozenset({ColumnKind.ID, ColumnKind.REFERENCE, ColumnKind.USER})
 _TEXT_KINDS: Final = frozenset({ColumnKind.MARKDOWN, ColumnKind.JSON})
 
@@ -499,9 +499,11 @@ def _add_ids(contained_ids: set[int], column_indexes: _ColumnIndexes, values: Se
         if values[index]:
             # IDs have 63 bits.
             contained_ids.update(
-                contained_id for text in _ID_IN_TEXT.findall(values[index]) if (contained_id := int(text)) < 1 << 63
+                contained_id
+                for text in _ID_IN_TEXT_PATTERN.findall(values[index])
+                if (contained_id := int(text)) < 1 << 63
             )
 
 
 def _replace_ids(text: str, new_ids: dict[int, int]) -> str:
-    return _ID_IN_TEXT.sub(lambda match: str(new_ids.get(int(match[0]), match[0])), text)
+    return _ID_IN_TEXT_PATTERN.sub(lambda match: str(new_ids.get(int(match[0]), match[0])), text)

@@ -13,7 +13,7 @@ CHUNK_CHARACTERS: Final = 1 << 18
 ITEM_CHARACTERS_MAX: Final = 16 << 20
 """Maximum length of one item, and of everything before the list."""
 
-_BLANK: Final = re.compile(r"[\s,]*")
+_BLANK_PATTERN: Final = re.compile(r"[\s,]*")
 
 
 class JsonStream:
@@ -57,7 +57,7 @@ class JsonStream:
     def items(self) -> Iterator[tuple[int, Any]]:
         """Yield the items of the list, with the line at which each begins. Raise InvalidArchive at an invalid one."""
         while True:
-            blank_match = _BLANK.match(self._text, self._position)
+            blank_match = _BLANK_PATTERN.match(self._text, self._position)
             assert blank_match is not None
             self._advance(blank_match.end())
             if self._position == len(self._text):

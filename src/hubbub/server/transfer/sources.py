@@ -25,7 +25,7 @@ EXPANSION_BASE_BYTES: Final = 64 << 20
 ENTRIES_MAX: Final = 5_000_000
 """Maximum number of files in an archive."""
 
-_FILE_NAME: Final = re.compile(r"files/(attachments/[0-9]{1,20}|(?:images|sounds)/(?:a_)?[0-9a-f]{32})")
+_FILE_NAME_PATTERN: Final = re.compile(r"files/(attachments/[0-9]{1,20}|(?:images|sounds)/(?:a_)?[0-9a-f]{32})")
 
 
 class SourceFile(NamedTuple):
@@ -108,7 +108,7 @@ class ArchiveSource:
         known_names = {"manifest.json", "files.jsonl", *(f"{name}.jsonl" for name in CODECS)}
         names: set[str] = set()
         for zip_entry in zip_entries:
-            if zip_entry.filename not in known_names and not _FILE_NAME.fullmatch(zip_entry.filename):
+            if zip_entry.filename not in known_names and not _FILE_NAME_PATTERN.fullmatch(zip_entry.filename):
                 raise InvalidArchive("an archive of Hubbub has no such file", file=zip_entry.filename[:200])
             if zip_entry.filename in names:
                 raise InvalidArchive("the archive contains the file twice", file=zip_entry.filename)
@@ -192,7 +192,7 @@ class ArchiveSource:
                 raise InvalidArchive(str(error), file="files.jsonl", line=line_number) from None
             if file_entry.missing:
                 continue
-            if not _FILE_NAME.fullmatch(f"files/{file_entry.path}"):
+            if not _FILE_NAME_PATTERN.fullmatch(f"files/{file_entry.path}"):
                 raise InvalidArchive("not the path of a file", file="files.jsonl", line=line_number, field="path")
             if f"files/{file_entry.path}" not in self._names:
                 raise InvalidArchive(

@@ -329,7 +329,7 @@ def _read_commands(tables: Any, path: tuple[str, ...]) -> list[CreateCommand]:
             command = codec.decode(codec.encode(table), CreateCommand)
         except (msgspec.ValidationError, TypeError) as error:
             raise WorldError(command_path, str(error).replace("`", "")) from None
-        if any((command.name, command.type) == (other.name, other.type) for other in commands):
+        if any((command.name, command.type) == (other_command.name, other_command.type) for other_command in commands):
             raise WorldError((*command_path, "name"), f'"{command.name}" is already a command of this type')
         commands.append(command)
     return commands
@@ -379,8 +379,8 @@ def _convert_table(table: Mapping[str, Any], table_type: type[TableT], path: tup
     return converted_tables
 
 
-_ERROR_PATH: Final = re.compile(r" - at `(?:key in )?\$([^`]*)`$")
-_UNKNOWN_FIELD: Final = re.compile(r"Object contains unknown field `(.*)`")
+_ERROR_PATH_PATTERN: Final = re.compile(r" - at `(?:key in )?\$([^`]*)`$")
+_UNKNOWN_FIELD_PATTERN: Final = re.compile(r"Object contains unknown field `(.*)`")
 
 
 def _convert(table: Any, table_type: type[TableT], path: tuple[str, ...]) -> TableT:
@@ -391,10 +391,10 @@ def _convert(table: Any, table_type: type[TableT], path: tuple[str, ...]) -> Tab
         return msgspec.convert(table, table_type, strict=True)
     except msgspec.ValidationError as error:
         text = str(error)
-        path_match = _ERROR_PATH.search(text)
+        path_match = _ERROR_PATH_PATTERN.search(text)
         inner_path = tuple(re.findall(r"[^.\[\]]+", path_match[1])) if path_match else ()
-        problem = _ERROR_PATH.sub("", text)
-        unknown_field_match = _UNKNOWN_FIELD.search(problem)
+        problem = _ERROR_PATH_PATTERN.sub("", text)
+        unknown_field_match = _UNKNOWN_FIELD_PATTERN.search(problem)
         if unknown_field_match is not None:
             field_names = [field.name for field in msgspec.structs.fields(table_type)]
             raise WorldError(

@@ -7,7 +7,7 @@ from typing import Final
 from hubbub.protocol import errors
 from hubbub.protocol.resources import activity_proxies as wire
 from hubbub.server.core import outbound_http
-from hubbub.server.core.url_maps import PLACEHOLDER
+from hubbub.server.core.url_maps import PLACEHOLDER_PATTERN
 from hubbub.server.places.activity_proxies.store import MappingRow
 
 RESERVED_SEGMENTS: Final = (".proxy", ".platform")
@@ -41,7 +41,9 @@ def require_url_map(requested_mappings: Sequence[wire.UrlMapping], *, allow_priv
             )
         if prefix_error is not None:
             form.add(("url_map", index, "prefix"), *prefix_error)
-        target_error = _find_target_error(mapping.target, set(PLACEHOLDER.findall(mapping.prefix)), allow_private)
+        target_error = _find_target_error(
+            mapping.target, set(PLACEHOLDER_PATTERN.findall(mapping.prefix)), allow_private
+        )
         if target_error is not None:
             form.add(("url_map", index, "target"), *target_error)
         seen_prefixes.add(prefix)
@@ -58,7 +60,7 @@ def _find_prefix_error(prefix: str) -> FormError | None:
     segments = prefix.rstrip("/")[1:].split("/")
     if segments[0] in RESERVED_SEGMENTS:
         return "URL_MAPPING_PREFIX_RESERVED", f"Paths under /{segments[0]} are reserved for the proxy."
-    placeholder_names = PLACEHOLDER.findall(prefix)
+    placeholder_names = PLACEHOLDER_PATTERN.findall(prefix)
     if len(set(placeholder_names)) < len(placeholder_names):
         return "URL_MAPPING_PLACEHOLDER_TWICE", "A prefix can use each placeholder only once."
     return _find_segment_error(segments)
@@ -68,9 +70,9 @@ def _find_segment_error(segments: Sequence[str]) -> FormError | None:
     for segment in segments:
         if not segment or segment in (".", ".."):
             return "URL_MAPPING_PATH_INVALID", "Path segments must not be empty, '.' or '..'."
-        if len(PLACEHOLDER.findall(segment)) > 1:
+        if len(PLACEHOLDER_PATTERN.findall(segment)) > 1:
             return "URL_MAPPING_PLACEHOLDERS", "A path segment can contain at most one placeholder."
-        literal_text = PLACEHOLDER.sub("", segment)
+        literal_text = PLACEHOLDER_PATTERN.sub("", segment)
         if "{" in literal_text or "}" in literal_text:
             return "URL_MAPPING_PLACEHOLDER_INVALID", "A placeholder must be a lowercase word, such as {name}."
         if (
@@ -86,7 +88,7 @@ def _find_target_error(target: str, prefix_placeholders: set[str], allow_private
     if "://" in target:
         return "URL_MAPPING_TARGET_SCHEME", "A target must be a host without https://."
     authority, _, path = target.partition("/")
-    placeholder_names = PLACEHOLDER.findall(target)
+    placeholder_names = PLACEHOLDER_PATTERN.findall(target)
     if not prefix_placeholders.issuperset(placeholder_names):
         missing_name = next(name for name in placeholder_names if name not in prefix_placeholders)
         return "URL_MAPPING_PLACEHOLDER_UNKNOWN", f"The prefix has no placeholder {{{missing_name}}}."
@@ -109,7 +111,7 @@ def _is_valid_host(host: str) -> bool:
     if host.startswith("["):
         return outbound_http.parse_address(host[1:-1]) is not None
     # A placeholder is replaced by a word, so check the host with a word in its place.
-    labels = PLACEHOLDER.sub("x", host).removesuffix(".").split(".")
+    labels = PLACEHOLDER_PATTERN.sub("x", host).removesuffix(".").split(".")
     return len(host) <= 253 and all(_HOST_LABEL_PATTERN.fullmatch(label) is not None for label in labels)
 
 

@@ -11,7 +11,7 @@ from hubbub.server.identity.applications import ApplicationRow
 from hubbub.server.play.skus import store
 from hubbub.server.play.skus.store import SkuRow
 
-_SEPARATORS = re.compile(r"[\W_]+")
+_SEPARATOR_PATTERN = re.compile(r"[\W_]+")
 _STATES: dict[int, Any] = {store.UNPUBLISHED: "unpublished", store.PUBLISHED: "published", store.DELETED: "deleted"}
 
 
@@ -49,6 +49,6 @@ def _common_fields(row: SkuRow) -> dict[str, Any]:
         "type": SkuType(row.type),
         "application_id": ApplicationId(row.application_id),
         "name": row.name,
-        "slug": _SEPARATORS.sub("-", row.name.lower()).strip("-"),
+        "slug": _SEPARATOR_PATTERN.sub("-", row.name.lower()).strip("-"),
         "flags": row.flags | (SkuFlags.AVAILABLE if row.state == store.PUBLISHED else 0),
     }

@@ -15,7 +15,7 @@ from hubbub.server.core.call import Call, Upload
 
 SPOILER_PREFIX: Final = "SPOILER_"
 """Start of the filename of a file that clients hide until the user selects it."""
-_UNSAFE_CHARACTERS: Final = re.compile(r"[^\w.\-]+")
+_UNSAFE_CHARACTER_PATTERN: Final = re.compile(r"[^\w.\-]+")
 
 
 class StoredAttachment(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -40,7 +40,7 @@ def clean_filename(name: str) -> str:
     """Sanitize a filename for URLs: replace spaces by underscores, remove other unsafe characters and leading dots.
 
     Return "unknown" if no character remains."""
-    name = _UNSAFE_CHARACTERS.sub("", name.strip().replace(" ", "_")).lstrip(".")
+    name = _UNSAFE_CHARACTER_PATTERN.sub("", name.strip().replace(" ", "_")).lstrip(".")
     return name or "unknown"
 
 

@@ -8,7 +8,7 @@ from hubbub.protocol.ids import WIDE_MAX, EmojiId
 from hubbub.server.places.expressions import emojis
 
 # Libraries write an animated emoji as `a:name:id`.
-_CUSTOM_EMOJI: Final = re.compile(r"(?:a:)?(?P<name>\w{1,32}):(?P<id>\d{1,19})", re.ASCII)
+_CUSTOM_EMOJI_PATTERN: Final = re.compile(r"(?:a:)?(?P<name>\w{1,32}):(?P<id>\d{1,19})", re.ASCII)
 
 
 class ReactionEmoji(NamedTuple):
@@ -27,7 +27,7 @@ def parse(text: str) -> ReactionEmoji:
     """Parse the emoji of a path.
 
     Raise UNKNOWN_EMOJI if the text is not an emoji."""
-    match = _CUSTOM_EMOJI.fullmatch(text)
+    match = _CUSTOM_EMOJI_PATTERN.fullmatch(text)
     if match is not None and int(match["id"]) <= WIDE_MAX:
         emoji_id = EmojiId(int(match["id"]))
         return ReactionEmoji(str(int(emoji_id)), match["name"], emoji_id)

@@ -29,7 +29,7 @@ _BASE_36_DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 _PREFIX_LENGTH: Final = 13
 """Number of base 36 digits that hold any 64-bit number. The fixed width keeps prefixes distinct."""
 
-_URL: Final = re.compile(r"https?://[^\s<>\"')\]]+", re.IGNORECASE)
+_URL_PATTERN: Final = re.compile(r"https?://[^\s<>\"')\]]+", re.IGNORECASE)
 
 # Marks without a value
 MENTIONS_EVERYONE_MARK: Final = "e"
@@ -237,7 +237,7 @@ def _link_marks(content: str) -> Iterator[str]:
     if "://" not in content:
         return
     has_link = False
-    for url in _URL.findall(content):
+    for url in _URL_PATTERN.findall(content):
         try:
             host = (urlsplit(url).hostname or "").rstrip(".")
         except ValueError:

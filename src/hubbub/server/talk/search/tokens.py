@@ -23,8 +23,8 @@ PHRASES_MAX: Final = 64
 _UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 # Vowel signs and points, which belong to words but are not letters in Python's regular expressions.
 _COMBINING_SIGNS: Final = "\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
-_ASCII_WORD: Final = re.compile(r"[a-z0-9]+")
-_ACCENTS: Final = re.compile("[\u0300-\u036f]")
+_ASCII_WORD_PATTERN: Final = re.compile(r"[a-z0-9]+")
+_ACCENT_PATTERN: Final = re.compile("[\u0300-\u036f]")
 
 SATURATION: Final = 1.2
 """BM25 parameter k1."""
@@ -49,13 +49,13 @@ def _unspaced_pattern() -> re.Pattern[str]:
 def _fold(text: str) -> str:
     """Return a text without differences of case, width and Latin accents."""
     decomposed = unicodedata.normalize("NFKD", text.casefold())
-    return unicodedata.normalize("NFC", _ACCENTS.sub("", decomposed)).casefold()
+    return unicodedata.normalize("NFC", _ACCENT_PATTERN.sub("", decomposed)).casefold()
 
 
 def tokenize(text: str) -> list[str]:
     """Return the words of a text in order."""
     if text.isascii():
-        return [word[:WORD_LENGTH_MAX] for word in _ASCII_WORD.findall(text.lower())]
+        return [word[:WORD_LENGTH_MAX] for word in _ASCII_WORD_PATTERN.findall(text.lower())]
     return [word[:WORD_LENGTH_MAX] for word in _word_pattern().findall(_fold(text))]
 
 

@@ -35,7 +35,7 @@ SETTABLE_FLAGS: Final = MessageFlags.SETTABLE & ~MessageFlags.IS_VOICE_MESSAGE
 # spec/webhooks-and-interactions.md#6: webhooks may not use the platform's own names.
 _RESERVED_WORDS: Final = ("clyde", "discord", "hubbub")
 
-_CDN_AVATAR_PATH: Final = re.compile(r"/avatars/[0-9]{1,19}/((?:a_)?[0-9a-f]{32})(?:\.[a-z]{3,4})?", re.ASCII)
+_CDN_AVATAR_PATH_PATTERN: Final = re.compile(r"/avatars/[0-9]{1,19}/((?:a_)?[0-9a-f]{32})(?:\.[a-z]{3,4})?", re.ASCII)
 
 # A webhook may send anything to its own channel. Permissions with effects beyond the channel depend on the owner.
 _GRANTED_PERMISSIONS: Final = (
@@ -235,7 +235,7 @@ def resolve_avatar_hash(call: Call, url: str) -> str:
         raise errors.invalid("avatar_url", *errors.bad_scheme(url_parts.scheme))
     cdn_url = call.config.cdn_url
     if url.startswith(cdn_url):
-        match = _CDN_AVATAR_PATH.match(url, len(cdn_url))
+        match = _CDN_AVATAR_PATH_PATTERN.match(url, len(cdn_url))
         if match is not None:
             return match[1]
     return hashlib.sha256(url.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -24,8 +24,8 @@ Versions 6 to 8 are deprecated, and 6 and 7 differ in permissions. Other version
 
 KNOWN_METHODS: Final = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 
-_VERSION: Final = re.compile(r"v[0-9]{1,9}", re.ASCII)
-_HEADER_NAMES: Final = re.compile(r"[A-Za-z0-9 ,_-]{1,1024}", re.ASCII)
+_VERSION_PATTERN: Final = re.compile(r"v[0-9]{1,9}", re.ASCII)
+_HEADER_NAMES_PATTERN: Final = re.compile(r"[A-Za-z0-9 ,_-]{1,1024}", re.ASCII)
 
 
 class RequestState:
@@ -72,7 +72,7 @@ def split_path(raw_path: str) -> tuple[list[str], int]:
         version = VERSIONS.get(segments[0])
         if version is not None:
             return segments[1:], version
-        if _VERSION.fullmatch(segments[0]):
+        if _VERSION_PATTERN.fullmatch(segments[0]):
             raise errors.INVALID_API_VERSION()
     return segments, DEFAULT_VERSION
 
@@ -114,7 +114,7 @@ def preflight_response(request: web.Request) -> EncodedResponse:
             "Access-Control-Allow-Origin": "*",
             "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
             "Access-Control-Allow-Headers": requested
-            if _HEADER_NAMES.fullmatch(requested)
+            if _HEADER_NAMES_PATTERN.fullmatch(requested)
             else responses.ALLOWED_HEADERS,
             "Access-Control-Max-Age": "86400",
             "Vary": "Access-Control-Request-Headers",

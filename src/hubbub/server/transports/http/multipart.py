@@ -22,12 +22,12 @@ DEFAULT_MEDIA_TYPE: Final = "application/octet-stream"
 PAYLOAD_FIELD: Final = "payload_json"
 """Name of the field that contains the JSON of a form."""
 
-_PARAMETER: Final = re.compile(r';\s*([\w!#$%&\'*+.^`|~-]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;\s]*)')
-_ESCAPED: Final = re.compile(r"\\(.)")
-_INDEXED_NAME: Final = re.compile(r"files\[([0-9]{1,19})\]")
-_LEGACY_NAME: Final = re.compile(r"file([0-9]{0,3})")
-_MEDIA_TYPE: Final = re.compile(r"[\w!#$&^.+-]{1,64}/[\w!#$&^.+-]{1,64}(?:;[ \w=.+\"-]{0,64})?", re.ASCII)
-_UNPRINTABLE: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+_PARAMETER_PATTERN: Final = re.compile(r';\s*([\w!#$%&\'*+.^`|~-]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;\s]*)')
+_ESCAPE_PATTERN: Final = re.compile(r"\\(.)")
+_INDEXED_NAME_PATTERN: Final = re.compile(r"files\[([0-9]{1,19})\]")
+_LEGACY_NAME_PATTERN: Final = re.compile(r"file([0-9]{0,3})")
+_MEDIA_TYPE_PATTERN: Final = re.compile(r"[\w!#$&^.+-]{1,64}/[\w!#$&^.+-]{1,64}(?:;[ \w=.+\"-]{0,64})?", re.ASCII)
+_UNPRINTABLE_PATTERN: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 class RawUpload(msgspec.Struct, kw_only=True):
@@ -227,7 +227,9 @@ class _Parser:
                 field=field,
                 index=index,
                 filename=part.filename or "unknown",
-                content_type=part.content_type if _MEDIA_TYPE.fullmatch(part.content_type) else DEFAULT_MEDIA_TYPE,
+                content_type=part.content_type
+                if _MEDIA_TYPE_PATTERN.fullmatch(part.content_type)
+                else DEFAULT_MEDIA_TYPE,
                 data=bytes(part.data),
             )
         )
@@ -237,10 +239,10 @@ def _parse_file_field(name: str, uploads: Uploads) -> tuple[str, int | None] | N
     """Return the field and index that the name of a file part denotes, or None for an unknown name."""
     if uploads.field != "files":
         return (name, None) if name == uploads.field else None
-    match = _INDEXED_NAME.fullmatch(name)
+    match = _INDEXED_NAME_PATTERN.fullmatch(name)
     if match:
         return "files", int(match[1])
-    match = _LEGACY_NAME.fullmatch(name)
+    match = _LEGACY_NAME_PATTERN.fullmatch(name)
     if match:
         return "file", int(match[1]) if match[1] else None
     return None
@@ -248,7 +250,7 @@ def _parse_file_field(name: str, uploads: Uploads) -> tuple[str, int | None] | N
 
 def clean_filename(name: str) -> str:
     """Return a filename for URLs and display: without folders and control characters, and with a limited length."""
-    name = _UNPRINTABLE.sub("", name.replace("\\", "/").rpartition("/")[2]).strip()
+    name = _UNPRINTABLE_PATTERN.sub("", name.replace("\\", "/").rpartition("/")[2]).strip()
     if len(name) > FILENAME_LENGTH_MAX:
         stem, dot, extension = name.rpartition(".")
         stem = stem[: FILENAME_LENGTH_MAX - EXTENSION_LENGTH_MAX - 1]
@@ -271,10 +273,10 @@ def _parse_headers(block: bytes) -> dict[str, str]:
 def _parse_parameters(header_value: str) -> dict[str, str]:
     """Return the parameters of a header value; `name*` (RFC 5987) and the escapes of browsers are decoded."""
     parameters: dict[str, Any] = {}
-    for name, text in _PARAMETER.findall(header_value):
+    for name, text in _PARAMETER_PATTERN.findall(header_value):
         key = name.lower()
         if text.startswith('"'):
-            text = _ESCAPED.sub(r"\1", text[1:-1])
+            text = _ESCAPE_PATTERN.sub(r"\1", text[1:-1])
         if key.endswith("*"):
             charset, first_quote, language_and_value = text.partition("'")
             _, second_quote, encoded_text = language_and_value.partition("'")

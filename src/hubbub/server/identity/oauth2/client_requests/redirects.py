@@ -14,7 +14,7 @@ from hubbub.server.identity.applications.interface.settings import is_valid_redi
 LOOPBACK_HOSTS: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 """Hosts that refer to the user's own machine."""
 
-_PORT_SUFFIX: Final = re.compile(r":[0-9]*$", re.ASCII)
+_PORT_SUFFIX_PATTERN: Final = re.compile(r":[0-9]*$", re.ASCII)
 
 
 def has_custom_scheme(uri: str) -> bool:
@@ -42,7 +42,7 @@ def _split_without_port(uri: str) -> tuple[str, str, str, str] | None:
     uri_parts = urlsplit(uri)
     if uri_parts.scheme != "http" or uri_parts.hostname not in LOOPBACK_HOSTS or "@" in uri_parts.netloc:
         return None
-    return uri_parts.scheme, _PORT_SUFFIX.sub("", uri_parts.netloc), uri_parts.path, uri_parts.query
+    return uri_parts.scheme, _PORT_SUFFIX_PATTERN.sub("", uri_parts.netloc), uri_parts.path, uri_parts.query
 
 
 def with_query(uri: str, fields: dict[str, str]) -> str:

@@ -40,9 +40,11 @@ WHOLE_WORD_RANK: Final = -1
 NO_MATCH_RANK: Final = sys.maxsize
 """Rank of an occurrence whose context matches no entry."""
 
-_WORD: Final = re.compile(r"\w+")
-_MENTION: Final = re.compile(r"<@(&|!?)(\d{1,20})>", re.ASCII)
-_LINK: Final = re.compile(r"https?://\S|(?:^|[\s/])(?:discord\.gg|discord(?:app)?\.com/invite)/\w", re.IGNORECASE)
+_WORD_PATTERN: Final = re.compile(r"\w+")
+_MENTION_PATTERN: Final = re.compile(r"<@(&|!?)(\d{1,20})>", re.ASCII)
+_LINK_PATTERN: Final = re.compile(
+    r"https?://\S|(?:^|[\s/])(?:discord\.gg|discord(?:app)?\.com/invite)/\w", re.IGNORECASE
+)
 
 
 class MatchedText(NamedTuple):
@@ -106,7 +108,7 @@ class KeywordList:
             if (
                 parsed_keyword.is_at_word_start
                 and parsed_keyword.is_at_word_end
-                and _WORD.fullmatch(parsed_keyword.needle)
+                and _WORD_PATTERN.fullmatch(parsed_keyword.needle)
             ):
                 self._whole_words.setdefault(parsed_keyword.needle, parsed_keyword)
                 rank = WHOLE_WORD_RANK
@@ -261,10 +263,12 @@ class Matcher:
 
 def count_mentions(text: str) -> int:
     """Return the number of distinct users and roles that a text mentions."""
-    mentions = {(prefix == "&", int(id_text)) for prefix, id_text in _MENTION.findall(text)} if "<@" in text else set()
+    mentions = (
+        {(prefix == "&", int(id_text)) for prefix, id_text in _MENTION_PATTERN.findall(text)} if "<@" in text else set()
+    )
     return sum(mentioned_id <= WIDE_MAX for _, mentioned_id in mentions)
 
 
 def count_links(text: str) -> int:
     """Return the number of links and invites in a text."""
-    return sum(1 for _ in _LINK.finditer(text)) if "/" in text else 0
+    return sum(1 for _ in _LINK_PATTERN.finditer(text)) if "/" in text else 0

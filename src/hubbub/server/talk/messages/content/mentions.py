@@ -11,9 +11,9 @@ from hubbub.protocol.enums import AllowedMentionType
 from hubbub.protocol.ids import WIDE_MAX, RoleId, UserId
 from hubbub.protocol.resources.messages import AllowedMentions
 
-_USER_MENTION: Final = re.compile(r"<@!?(\d{1,20})>", re.ASCII)
-_ROLE_MENTION: Final = re.compile(r"<@&(\d{1,20})>", re.ASCII)
-_EVERYONE_MENTION: Final = re.compile(r"@(?:everyone|here)\b")
+_USER_MENTION_PATTERN: Final = re.compile(r"<@!?(\d{1,20})>", re.ASCII)
+_ROLE_MENTION_PATTERN: Final = re.compile(r"<@&(\d{1,20})>", re.ASCII)
+_EVERYONE_MENTION_PATTERN: Final = re.compile(r"@(?:everyone|here)\b")
 
 MENTIONS_MAX: Final = 500
 """Maximum number of users, and of roles, that one message mentions; additional mentions are ignored."""
@@ -53,9 +53,9 @@ def parse_mentions(
     includes_everyone = False
     for text in texts:
         if "@" in text:
-            user_ids.update(dict.fromkeys(_find_ids(_USER_MENTION, text)))
-            role_ids.update(dict.fromkeys(_find_ids(_ROLE_MENTION, text)))
-            includes_everyone = includes_everyone or _EVERYONE_MENTION.search(text) is not None
+            user_ids.update(dict.fromkeys(_find_ids(_USER_MENTION_PATTERN, text)))
+            role_ids.update(dict.fromkeys(_find_ids(_ROLE_MENTION_PATTERN, text)))
+            includes_everyone = includes_everyone or _EVERYONE_MENTION_PATTERN.search(text) is not None
     if allowed_mentions:
         allowed_types = allowed_mentions.parse or ()
         if AllowedMentionType.USERS not in allowed_types:

@@ -19,7 +19,7 @@ from hubbub.protocol.resources.embeds import (
 )
 from hubbub.server.talk.webhooks.execution.truncation import truncate
 
-_HEX_COLOR: Final = re.compile(r"#?([0-9a-fA-F]{6}|[0-9a-fA-F]{3})")
+_HEX_COLOR_PATTERN: Final = re.compile(r"#?([0-9a-fA-F]{6}|[0-9a-fA-F]{3})")
 _NAMED_COLORS: Final = {"good": 0x2EB886, "warning": 0xDAA038, "danger": 0xA30200}
 """The colors that Slack has names for."""
 
@@ -94,7 +94,7 @@ def _parse_color(color_text: OptionalText, form: errors.FormErrors, path: tuple[
         return UNSET
     if color_text in _NAMED_COLORS:
         return _NAMED_COLORS[color_text]
-    match = _HEX_COLOR.fullmatch(color_text)
+    match = _HEX_COLOR_PATTERN.fullmatch(color_text)
     if match is None:
         form.add(path, *errors.regex())
         return UNSET
