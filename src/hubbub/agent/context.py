@@ -80,8 +80,8 @@ class AgentContext:
 
     def publish_activities(self, connection: ProgramConnection) -> None:
         """Publish the pending activities of a connection."""
-        pending, connection.pending_activities = connection.pending_activities, {}
-        for pid, activity in pending.items():
+        pending_activities, connection.pending_activities = connection.pending_activities, {}
+        for pid, activity in pending_activities.items():
             self.activities.put(connection, pid, activity)
 
     def clear_connection_state(self, connection: ProgramConnection) -> None:

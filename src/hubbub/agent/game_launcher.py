@@ -67,13 +67,13 @@ class GameLauncher:
         self._pending[application_id] = PendingJoin(payload, timer)
 
     def _drop_pending(self, application_id: str) -> None:
-        pending = self._pending.pop(application_id, None)
-        if pending is not None:
-            pending.timer.cancel()
+        pending_launch = self._pending.pop(application_id, None)
+        if pending_launch is not None:
+            pending_launch.timer.cancel()
 
     def _send_pending(self, application_id: str) -> None:
-        pending = self._pending.get(application_id)
-        if pending is not None and self._publish_join(application_id, pending.payload):
+        pending_launch = self._pending.get(application_id)
+        if pending_launch is not None and self._publish_join(application_id, pending_launch.payload):
             self._drop_pending(application_id)
 
     async def _launch(self, application_id: str) -> bool:

@@ -174,8 +174,8 @@ class VoiceSettings:
 
 
 def _merge(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    merged = copy.deepcopy(base)
+    merged_settings = copy.deepcopy(base)
     for key, value in changes.items():
-        current = merged.get(key)
-        merged[key] = current | value if isinstance(current, dict) and isinstance(value, dict) else value
-    return merged
+        current = merged_settings.get(key)
+        merged_settings[key] = current | value if isinstance(current, dict) and isinstance(value, dict) else value
+    return merged_settings

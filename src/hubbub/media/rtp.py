@@ -124,9 +124,9 @@ def reported_losses(compound: bytes) -> list[tuple[int, float]]:
     for packet in _split_compound(compound):
         if packet[1] not in (_SENDER_REPORT_TYPE, _RECEIVER_REPORT_TYPE):
             continue
-        first = RTCP_HEADER_BYTES + (_SENDER_INFO_BYTES if packet[1] == _SENDER_REPORT_TYPE else 0)
-        last = min(first + (packet[0] & 0x1F) * _REPORT_BLOCK_BYTES, len(packet)) - _REPORT_BLOCK_BYTES
-        for start in range(first, last + 1, _REPORT_BLOCK_BYTES):
+        first_offset = RTCP_HEADER_BYTES + (_SENDER_INFO_BYTES if packet[1] == _SENDER_REPORT_TYPE else 0)
+        last_offset = min(first_offset + (packet[0] & 0x1F) * _REPORT_BLOCK_BYTES, len(packet)) - _REPORT_BLOCK_BYTES
+        for start in range(first_offset, last_offset + 1, _REPORT_BLOCK_BYTES):
             losses.append((int.from_bytes(packet[start : start + 4], "big"), packet[start + 4] / 256))
     return losses
 

@@ -109,16 +109,16 @@ class PlatformContext:
         application = self.applications.get(name)
         if application is None or application.bot is None:
             bots = [bot_name for bot_name, other in self.applications.items() if other.bot is not None]
-            available = ", ".join([*self.ready.users, *bots]) or "none"
-            raise InvalidArgument("user", f"this world has no user {name!r}; it has: {available}")
+            available_names = ", ".join([*self.ready.users, *bots]) or "none"
+            raise InvalidArgument("user", f"this world has no user {name!r}; it has: {available_names}")
         return application.bot.id
 
     def guild_id(self, guild: str) -> str:
         """Return the ID of a guild, given its name in the world or its ID; raise `InvalidArgument` for an unknown name."""
         world_guild = self.ready.guilds.get(guild)
         if world_guild is None and not guild.isdigit():
-            available = ", ".join(self.ready.guilds) or "none"
-            raise InvalidArgument("guild", f"this world has no guild {guild!r}; it has: {available}")
+            available_names = ", ".join(self.ready.guilds) or "none"
+            raise InvalidArgument("guild", f"this world has no guild {guild!r}; it has: {available_names}")
         return guild if world_guild is None else world_guild.id
 
     def channel_id(self, name: str) -> str:
@@ -138,8 +138,8 @@ class PlatformContext:
     def _require_unique_id(self, object_type: str, name: str, ids_by_guild: Mapping[str, Mapping[str, str]]) -> str:
         matches = {guild: ids[name] for guild, ids in ids_by_guild.items() if name in ids}
         if not matches:
-            available = ", ".join(other for ids in ids_by_guild.values() for other in ids) or "none"
-            raise InvalidArgument(object_type, f"this world has no {object_type} {name!r}; it has: {available}")
+            available_names = ", ".join(world_name for ids in ids_by_guild.values() for world_name in ids) or "none"
+            raise InvalidArgument(object_type, f"this world has no {object_type} {name!r}; it has: {available_names}")
         if len(matches) > 1:
             guild = next(iter(matches))
             raise InvalidArgument(

@@ -51,9 +51,9 @@ def build_options(
     """Build the options of a command, nested in the sub-commands of `path`.
 
     `values` are the option values by name, and `focused` is the name of the option to autocomplete."""
-    declared = list(command.get("options", []))
+    declared_options = list(command.get("options", []))
     if path:
-        sub_commands = {option["name"]: option for option in declared if option["type"] in SUB_COMMAND_TYPES}
+        sub_commands = {option["name"]: option for option in declared_options if option["type"] in SUB_COMMAND_TYPES}
         if path[0] not in sub_commands:
             raise InvalidArgument(
                 "command", f"/{command['name']} has no sub-command {path[0]!r}; it has: {_join_names(sub_commands)}"
@@ -66,7 +66,7 @@ def build_options(
                 "options": build_options(sub_command, path[1:], values, resolve_value, focused),
             }
         ]
-    option_types = {option["name"]: option["type"] for option in declared}
+    option_types = {option["name"]: option["type"] for option in declared_options}
     filled_options = []
     for key, value in values.items():
         if key not in option_types:
@@ -75,9 +75,9 @@ def build_options(
             )
         object_type = NAMED_OPTION_OBJECTS.get(option_types[key])
         with error_path("options", key):
-            resolved = resolve_value(value, object_type)
-        filled = {"type": option_types[key], "name": key, "value": resolved}
-        filled_options.append({**filled, "focused": True} if key == focused else filled)
+            resolved_value = resolve_value(value, object_type)
+        filled_option = {"type": option_types[key], "name": key, "value": resolved_value}
+        filled_options.append({**filled_option, "focused": True} if key == focused else filled_option)
     return filled_options
 
 
@@ -103,18 +103,19 @@ def iter_components(components: Any) -> Iterator[dict[str, Any]]:
 def has_component(message: Mapping[str, Any], identifier: str, types: Sequence[int]) -> bool:
     """Return whether a message has a component with this custom_id, label or placeholder."""
     return any(
-        item["type"] in types and identifier in (item.get("custom_id"), item.get("label"), item.get("placeholder"))
-        for item in iter_components(message.get("components"))
+        component["type"] in types
+        and identifier in (component.get("custom_id"), component.get("label"), component.get("placeholder"))
+        for component in iter_components(message.get("components"))
     )
 
 
 def require_component(message: Mapping[str, Any], identifier: str, types: Sequence[int]) -> dict[str, Any]:
     """Return the component of a message with this custom_id, label or placeholder; raise `InvalidArgument` if none has it."""
-    candidates = [item for item in iter_components(message.get("components")) if item["type"] in types]
+    candidates = [component for component in iter_components(message.get("components")) if component["type"] in types]
     for key in ("custom_id", "label", "placeholder"):
-        matching = [candidate for candidate in candidates if candidate.get(key) == identifier]
-        if matching:
-            return matching[0]
+        matching_components = [candidate for candidate in candidates if candidate.get(key) == identifier]
+        if matching_components:
+            return matching_components[0]
     raise InvalidArgument(
         component_argument(types),
         f"the message has no such component {identifier!r}; it has: {_join_names(component_names(message, types))}",
@@ -129,9 +130,9 @@ def component_argument(types: Sequence[int]) -> str:
 def component_names(message: Mapping[str, Any], types: Sequence[int]) -> list[str]:
     """Return the names of the components of a message: the custom_id, and the label or placeholder in parentheses."""
     names = []
-    for item in iter_components(message.get("components")):
-        if item["type"] in types:
-            custom_id, text = item.get("custom_id"), item.get("label") or item.get("placeholder")
+    for component in iter_components(message.get("components")):
+        if component["type"] in types:
+            custom_id, text = component.get("custom_id"), component.get("label") or component.get("placeholder")
             names.append(f"{custom_id} ({text})" if custom_id and text else str(custom_id or text))
     return names
 
@@ -142,25 +143,26 @@ def build_modal_components(
     """Build the components of a submitted modal.
 
     `values` are the values of fields by custom_id or label; other fields have their default values."""
-    remaining = dict(values)
-    submitted, available = [], []
+    remaining_values = dict(values)
+    submitted_components, available_names = [], []
     for component in modal["components"]:
         if component["type"] == ComponentType.LABEL:
-            available.append(component["label"])
-            field = _build_field(component["component"], component["label"], remaining, resolve_value)
-            submitted.append({"type": component["type"], "component": field})
+            available_names.append(component["label"])
+            field = _build_field(component["component"], component["label"], remaining_values, resolve_value)
+            submitted_components.append({"type": component["type"], "component": field})
         elif component["type"] == ComponentType.ACTION_ROW:
-            available += [item.get("label") or item["custom_id"] for item in component["components"]]
+            available_names += [child.get("label") or child["custom_id"] for child in component["components"]]
             fields = [
-                _build_field(item, item.get("label"), remaining, resolve_value) for item in component["components"]
+                _build_field(child, child.get("label"), remaining_values, resolve_value)
+                for child in component["components"]
             ]
-            submitted.append({"type": component["type"], "components": fields})
-    if remaining:
-        unknown = next(iter(remaining))
+            submitted_components.append({"type": component["type"], "components": fields})
+    if remaining_values:
+        unknown_name = next(iter(remaining_values))
         raise InvalidArgument(
-            ("fields", unknown), f"the modal has no field {unknown!r}; it has: {_join_names(available)}"
+            ("fields", unknown_name), f"the modal has no field {unknown_name!r}; it has: {_join_names(available_names)}"
         )
-    return submitted
+    return submitted_components
 
 
 def _build_field(

@@ -152,7 +152,9 @@ class InteractionClient(MessagingClient):
         for message in reversed(messages.values()):
             if forms.has_component(message, identifier, types):
                 return message
-        names = list(dict.fromkeys(name for item in messages.values() for name in forms.component_names(item, types)))
+        names = list(
+            dict.fromkeys(name for received in messages.values() for name in forms.component_names(received, types))
+        )
         raise InvalidArgument(
             forms.component_argument(types),
             f"{self.name} has received no message with the component {identifier!r}; received: "
@@ -207,25 +209,29 @@ class InteractionClient(MessagingClient):
 
         With `is_context_menu`, find a user or message command, whose name may contain spaces."""
         index = await self.send(GET_CHANNEL_APPLICATION_COMMAND_INDEX, channel_id=channel_id)
-        available = index["application_commands"]
+        available_commands = index["application_commands"]
         if application is not None:
             application_id = self.context.resolve_application(application).id
-            available = [item for item in available if item["application_id"] == application_id]
+            available_commands = [
+                candidate for candidate in available_commands if candidate["application_id"] == application_id
+            ]
         name, *path = [command] if is_context_menu else command.split() or [""]
         types = (CommandType.USER, CommandType.MESSAGE) if is_context_menu else (CommandType.CHAT_INPUT,)
-        matching = [item for item in available if item["name"] == name and item["type"] in types]
-        if not matching:
-            names = sorted({item["name"] for item in available})
+        matching_commands = [
+            candidate for candidate in available_commands if candidate["name"] == name and candidate["type"] in types
+        ]
+        if not matching_commands:
+            names = sorted({candidate["name"] for candidate in available_commands})
             raise InvalidArgument(
                 "command",
                 f"command {name!r} is not available to {self.name} there; available: {', '.join(names) or 'none'}"
                 f"{suggest(name, names)}",
             )
-        if len({item["application_id"] for item in matching}) > 1:
+        if len({candidate["application_id"] for candidate in matching_commands}) > 1:
             raise InvalidArgument(
                 "application", f"several applications have a command {name!r}; select one with application="
             )
-        return matching[0], path
+        return matching_commands[0], path
 
     async def _send_interaction(
         self,

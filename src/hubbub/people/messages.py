@@ -70,28 +70,28 @@ class MessagingClient(ActorClient):
         """Edit a message of this user; return the message."""
         __tracebackhide__ = True
         session = await self.ensure_session()
-        found = await self.resolve_message(message, channel)
-        edited: Result = await self.send(
-            UPDATE_MESSAGE, dict(body), channel_id=found["channel_id"], message_id=found["id"]
+        target = await self.resolve_message(message, channel)
+        edited_message: Result = await self.send(
+            UPDATE_MESSAGE, dict(body), channel_id=target["channel_id"], message_id=target["id"]
         )
-        await self._consume_own_event(session, MESSAGE_UPDATE.name, found["id"])
-        return edited
+        await self._consume_own_event(session, MESSAGE_UPDATE.name, target["id"])
+        return edited_message
 
     async def delete(self, message: MessageReference, channel: ChannelReference | None = None) -> Result:
         """Delete a message of this user, or of another user with the permission for it."""
         __tracebackhide__ = True
         session = await self.ensure_session()
-        found = await self.resolve_message(message, channel)
-        await self.send(DELETE_MESSAGE, channel_id=found["channel_id"], message_id=found["id"])
-        await self._consume_own_event(session, MESSAGE_DELETE.name, found["id"])
+        target = await self.resolve_message(message, channel)
+        await self.send(DELETE_MESSAGE, channel_id=target["channel_id"], message_id=target["id"])
+        await self._consume_own_event(session, MESSAGE_DELETE.name, target["id"])
         return Result()
 
     async def react(self, message: MessageReference, emoji: str, channel: ChannelReference | None = None) -> Result:
         """Add a reaction to a message."""
         __tracebackhide__ = True
-        found = await self.resolve_message(message, channel)
+        target = await self.resolve_message(message, channel)
         return await self.connect_and_send(
-            ADD_MY_MESSAGE_REACTION, channel_id=found["channel_id"], message_id=found["id"], emoji_name=emoji
+            ADD_MY_MESSAGE_REACTION, channel_id=target["channel_id"], message_id=target["id"], emoji_name=emoji
         )
 
     async def read(self, channel: ChannelReference, limit: int) -> ResultList:
@@ -110,19 +110,19 @@ class MessagingClient(ActorClient):
         __tracebackhide__ = True
         if isinstance(message, Mapping):
             return message
-        found: dict[str, Any] = {}
+        merged_message: dict[str, Any] = {}
         for event in self.received_events:
             if event.name in (MESSAGE_CREATE.name, MESSAGE_UPDATE.name) and event.data["id"] == message:
-                found |= event.data
-        if found:
-            return found
+                merged_message |= event.data
+        if merged_message:
+            return merged_message
         if channel is None:
             raise InvalidArgument(
                 "message", f"{self.name} has not received the message {message}; name its channel to read it there"
             )
         channel_id, _ = await self.resolve_channel(channel)
-        read: Result = await self.send(GET_MESSAGE, channel_id=channel_id, message_id=message)
-        return read
+        fetched_message: Result = await self.send(GET_MESSAGE, channel_id=channel_id, message_id=message)
+        return fetched_message
 
     async def send_with_files(
         self, operation: Operation[Any, Any], body: dict[str, Any], files: Sequence[File], **parameters: str

@@ -20,5 +20,5 @@ class NamedObjects(dict[str, T]):
         self._object_type = object_type
 
     def __missing__(self, name: str) -> T:
-        available = ", ".join(self) or "none"
-        raise UnknownNameError(f"this world has no {self._object_type} {name!r}; it has: {available}")
+        available_names = ", ".join(self) or "none"
+        raise UnknownNameError(f"this world has no {self._object_type} {name!r}; it has: {available_names}")

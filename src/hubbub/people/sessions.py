@@ -245,8 +245,12 @@ class ActorSession:
 
     def unmatched_events(self) -> list[ReceivedEvent]:
         """Return the events that were not consumed, in order."""
-        first = self._first_position
-        return [event for index, event in enumerate(self.kept_events, first) if index not in self._consumed_positions]
+        first_position = self._first_position
+        return [
+            event
+            for index, event in enumerate(self.kept_events, first_position)
+            if index not in self._consumed_positions
+        ]
 
     def _missing_event_message(self, name: str, timeout_seconds: float, match_description: str) -> str:
         if self.is_open:

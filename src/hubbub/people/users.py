@@ -107,8 +107,10 @@ class UserClient(InteractionClient):
                 # A subscription has a second SKU, its group, with the same name.
                 ids |= {sku.name: str(sku.id) for sku in skus if sku.type != SkuType.SUBSCRIPTION_GROUP}
         if name not in ids:
-            available = ", ".join(ids) or "none"
-            raise InvalidArgument("sku", f"this world has no SKU {name!r}; it has: {available}{suggest(name, ids)}")
+            available_names = ", ".join(ids) or "none"
+            raise InvalidArgument(
+                "sku", f"this world has no SKU {name!r}; it has: {available_names}{suggest(name, ids)}"
+            )
         return ids[name]
 
     # Voice

@@ -160,9 +160,9 @@ class Api:
         if form is not None:
             create_body = lambda: aiohttp.FormData(dict(form))  # noqa: E731
         elif json is not None:
-            encoded = codec.encode(json)
+            encoded_body = codec.encode(json)
             headers["Content-Type"] = "application/json"
-            create_body = lambda: encoded  # noqa: E731
+            create_body = lambda: encoded_body  # noqa: E731
         filled_path = path.format(**{name: quote(str(value), safe="") for name, value in parameters.items()})
         url = URL(self.api + filled_path, encoded=True)
         response = await self._http.send(
@@ -217,8 +217,8 @@ def _request_body(operation: "Operation[Any, Any]", body: Any, files: Sequence[F
         return RequestBody("application/json", lambda: b"{}") if operation.body is not NoneType else None
     if operation.is_form:
         return RequestBody("", lambda: aiohttp.FormData(name_value_pairs(body)))
-    encoded = codec.encode(body)
-    return RequestBody("application/json", lambda: encoded)
+    encoded_body = codec.encode(body)
+    return RequestBody("application/json", lambda: encoded_body)
 
 
 def _upload_form(operation: "Operation[Any, Any]", payload: str | None, files: Sequence[File]) -> aiohttp.FormData:

@@ -279,10 +279,10 @@ class Cache:
     def update_profiles(self, user_id: int, profiles: "list[UserApplicationProfile] | UnsetType") -> bool:
         """Replace the application profiles of a user, unless they are missing; return whether they changed."""
         cached = self.profiles.get(user_id, [])
-        merged = value_or(profiles, cached)
-        if merged == cached:
+        merged_profiles = value_or(profiles, cached)
+        if merged_profiles == cached:
             return False
-        self.profiles[user_id] = merged
+        self.profiles[user_id] = merged_profiles
         return True
 
     def update_presence(self, payload: "Presence") -> tuple[int, bool]:

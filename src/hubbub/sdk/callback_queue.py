@@ -43,17 +43,17 @@ class CallbackQueue:
         An exception raised by a callback propagates; the remaining callbacks stay queued. Raise RuntimeError if the
         client belongs to another thread."""
         self.check_thread()
-        delivered = 0
+        delivered_count = 0
         for _ in range(len(self._queue)):
             try:
                 function, args = self._queue.popleft()
             except IndexError:  # A callback cleared the queue.
                 break
-            delivered += 1
+            delivered_count += 1
             function(*args)
         if self.is_closed:
             self._unregister_if_empty()
-        return delivered
+        return delivered_count
 
     def check_thread(self) -> None:
         """Raise RuntimeError if the client belongs to another thread."""

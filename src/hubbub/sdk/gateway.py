@@ -293,17 +293,17 @@ class Gateway:
                 self._session = self._session._replace(url=None)
             raise ConnectionLost(ClientError.CONNECTION_FAILED, status) from None
         heartbeat: asyncio.Task[None] | None = None
-        inflater, pending = zlib.decompressobj(), bytearray()
+        inflater, pending_bytes = zlib.decompressobj(), bytearray()
         try:
             while True:
                 # Hello must arrive in time; afterwards the heartbeat detects a dead connection.
                 message = await self._socket.receive(None if heartbeat else timeout_seconds)
                 if message.type is aiohttp.WSMsgType.BINARY:
-                    pending += message.data
-                    if not pending.endswith(ZLIB_SUFFIX):
+                    pending_bytes += message.data
+                    if not pending_bytes.endswith(ZLIB_SUFFIX):
                         continue
-                    frame_json: bytes | str = inflater.decompress(bytes(pending))
-                    pending.clear()
+                    frame_json: bytes | str = inflater.decompress(bytes(pending_bytes))
+                    pending_bytes.clear()
                 elif message.type is aiohttp.WSMsgType.TEXT:
                     frame_json = message.data
                 else:

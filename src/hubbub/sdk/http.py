@@ -238,11 +238,11 @@ class Http:
             return
         self._buckets[request.bucket] = bucket
         try:
-            limit, remaining = int(headers["X-RateLimit-Limit"]), int(headers["X-RateLimit-Remaining"])
+            limit, remaining_requests = int(headers["X-RateLimit-Limit"]), int(headers["X-RateLimit-Remaining"])
             after_seconds = float(headers["X-RateLimit-Reset-After"])
         except (KeyError, ValueError):
             return
-        self._window_of(request).update(limit, remaining, after_seconds, asyncio.get_running_loop().time())
+        self._window_of(request).update(limit, remaining_requests, after_seconds, asyncio.get_running_loop().time())
 
 
 def _compute_backoff_seconds(attempt: int) -> float:

@@ -67,11 +67,11 @@ class Fields:
             raise TypeError(f"{type(self).__name__} has {len(self.fields)} fields, but {len(args)} values were given")
         values |= dict(zip(self.fields, args, strict=False))
         self._valid = True
-        for name, declared in self.fields.items():
+        for name, declared_field in self.fields.items():
             if name in values:
                 setattr(self, name, values.pop(name))
             else:
-                self.__dict__[name] = declared.new_default()
+                self.__dict__[name] = declared_field.new_default()
         if values:
             raise TypeError(f"{type(self).__name__} has no field {', '.join(values)}")
 
@@ -79,7 +79,9 @@ class Fields:
     def from_platform(cls, **values: Any) -> Self:
         """Create a record from values that the platform sent, without checking them as a game's arguments."""
         record = cls.__new__(cls)
-        record.__dict__.update(_valid=True, **{name: declared.new_default() for name, declared in cls.fields.items()})
+        record.__dict__.update(
+            _valid=True, **{name: declared_field.new_default() for name, declared_field in cls.fields.items()}
+        )
         record.__dict__.update(values)
         return record
 
@@ -88,9 +90,9 @@ class Fields:
 
         def __setattr__(self, name: str, value: Any) -> None:
             """Set a field; raise TypeError or ValueError if the value does not match the type of the field."""
-            declared = self.fields.get(name)
-            if declared is not None and self.__dict__:
-                value = check_argument(self._argument_name(name), value, declared.annotation)
+            declared_field = self.fields.get(name)
+            if declared_field is not None and self.__dict__:
+                value = check_argument(self._argument_name(name), value, declared_field.annotation)
             super().__setattr__(name, value)
 
     @staticmethod

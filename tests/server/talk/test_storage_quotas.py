@@ -37,15 +37,15 @@ async def test_the_defaults_apply_to_accounts_and_guilds(world: World) -> None:
     (await send_sized_file(bob, guild.general, 1025)).ok()
 
 
-async def test_webhooks_count_for_their_guild_only(world: World) -> None:
+async def test_files_of_webhooks_count_only_toward_the_quota_of_their_guild(world: World) -> None:
     guild = await world.guild()
     webhook = (await guild.owner.post(f"/channels/{guild.general}/webhooks", json={"name": "news"})).ok()
 
-    async def execute(size: int) -> int:
+    async def execute_webhook(size: int) -> int:
         form = aiohttp.FormData()
         form.add_field("files[0]", b"x" * size, filename="a.txt", content_type="text/plain")
         path = f"/webhooks/{webhook['id']}/{webhook['token']}"
         return (await world.request("POST", path, data=form)).status
 
-    assert await execute(2500) in (200, 204)
-    assert await execute(1000) == 413
+    assert await execute_webhook(2500) in (200, 204)
+    assert await execute_webhook(1000) == 413

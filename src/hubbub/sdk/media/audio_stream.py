@@ -279,8 +279,8 @@ class AudioStream:
         if self._encoder is None:
             self._encoder = Encoder()
         has_sent = False
-        for encoded in self._encoder.encode(frame):
-            sealed = self._encryption.seal(encoded)
+        for encoded_frame in self._encoder.encode(frame):
+            sealed = self._encryption.seal(encoded_frame)
             if sealed is not None:
                 self._send_packet(self._packet_codec.seal(sealed, self._timestamp))
                 has_sent = True

@@ -126,9 +126,9 @@ class People:
     def _require_user(self, name: str) -> BuiltUser:
         users = self._get_built_world().users
         if name not in users:
-            available = ", ".join(users) or "none"
+            available_names = ", ".join(users) or "none"
             raise errors.NOT_FOUND(
-                message=f"This world has no user {name!r}; it has: {available}{suggest(name, users)}"
+                message=f"This world has no user {name!r}; it has: {available_names}{suggest(name, users)}"
             )
         return users[name]
 
@@ -402,8 +402,10 @@ async def run_action(action: Awaitable[T]) -> T:
     except RequestRejected as error:
         raise _convert_rejection(error) from None
     except EventNotReceived as error:
-        received = _convert_events(error.received[-EVENTS_SHOWN_MAX:])
-        raise models.ACTION_FAILED(message=str(error), differences=list(error.differences), received=received) from None
+        received_events = _convert_events(error.received[-EVENTS_SHOWN_MAX:])
+        raise models.ACTION_FAILED(
+            message=str(error), differences=list(error.differences), received=received_events
+        ) from None
     except (InteractionFailed, VoiceFailed) as error:
         raise models.ACTION_FAILED(message=str(error)) from None
     except InvalidArgument as error:
@@ -420,8 +422,12 @@ def _convert_rejection(error: RequestRejected) -> ApiError:
     # 401 would mean that the control token is wrong.
     status = 403 if error.status == 401 else error.status
     actor, method, path = error.request
-    extra = {"message": str(error), "request": {"actor": actor, "method": method, "path": path}, "cause": error.cause}
-    return ApiError(ErrorCode(error.code, status, str(error)), errors=body.get("errors"), extra=extra)
+    error_fields = {
+        "message": str(error),
+        "request": {"actor": actor, "method": method, "path": path},
+        "cause": error.cause,
+    }
+    return ApiError(ErrorCode(error.code, status, str(error)), errors=body.get("errors"), extra=error_fields)
 
 
 def _convert_events(received: Iterable[ReceivedEvent]) -> list[EventOfPerson]:

@@ -107,11 +107,11 @@ class Bus(ABC, Generic[BusMessage]):
         check_subject(subject)
 
         def cancel(subscription: Subscription) -> None:
-            remaining = tuple(
+            remaining_registrations = tuple(
                 registration for registration in self._callbacks.get(subject, ()) if registration[0] is not subscription
             )
-            if remaining:
-                self._callbacks[subject] = remaining
+            if remaining_registrations:
+                self._callbacks[subject] = remaining_registrations
             else:
                 self._callbacks.pop(subject, None)
                 self._interest_changed(subject)

@@ -496,16 +496,16 @@ def _convert_setting(key: str, raw_value: Any, source: str) -> Any:
     elif isinstance(raw_value, Path):
         value = str(raw_value)
     try:
-        converted = msgspec.convert(value, kind, strict=not is_text)
+        converted_value = msgspec.convert(value, kind, strict=not is_text)
     except msgspec.ValidationError:
         raise ConfigError(
             key, source, f"{_display_value(key, raw_value)} is not allowed; allowed: {describe_allowed(key)}"
         ) from None
-    if converted is not None and _is_invalid(key, converted):
+    if converted_value is not None and _is_invalid(key, converted_value):
         raise ConfigError(
             key, source, f"{_display_value(key, raw_value)} is not allowed; allowed: {describe_allowed(key)}"
         )
-    return converted
+    return converted_value
 
 
 def _is_invalid(key: str, value: Any) -> bool:

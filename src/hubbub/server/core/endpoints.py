@@ -104,17 +104,17 @@ class Endpoint:
 
     def read_path(self, texts: Sequence[str]) -> list[Any]:
         """Convert the path parameters to their types. Raise INVALID_FORM_BODY that names every invalid one."""
-        converted: list[Any] = []
+        path_values: list[Any] = []
         form_errors: errors.FormErrors | None = None
         for position, converter in enumerate(self.converters):
             try:
-                converted.append(converter(texts[position]))
+                path_values.append(converter(texts[position]))
             except ValueError as error:
                 form_errors = form_errors or errors.FormErrors()
                 form_errors.add((self.operation.parameters[position],), "NUMBER_TYPE_COERCE", str(error))
         if form_errors is not None:
             raise form_errors.error()
-        return converted
+        return path_values
 
     def arguments(self, path: Sequence[Any], body: Any = None, query: Any = None) -> list[Any]:
         """Return the handler's arguments that follow the call, in the order of its parameters."""

@@ -32,14 +32,14 @@ def _convert_value(value: Any) -> Any:
         return [_convert_value(item) for item in value]
     if not isinstance(value, dict):
         return value
-    converted: dict[str, Any] = {}
+    converted_fields: dict[str, Any] = {}
     for name, field_value in value.items():
         if name in _PERMISSION_FIELDS and isinstance(field_value, str) and field_value.isdecimal():
-            converted[name] = int(field_value) & NUMBER_MASK
-            converted[f"{name}_new"] = field_value
+            converted_fields[name] = int(field_value) & NUMBER_MASK
+            converted_fields[f"{name}_new"] = field_value
         elif name in _FREE_FORM_FIELDS:
-            converted[name] = field_value
+            converted_fields[name] = field_value
         else:
             # A field such as permissions_new that was set above keeps its value.
-            converted.setdefault(name, _convert_value(field_value))
-    return converted
+            converted_fields.setdefault(name, _convert_value(field_value))
+    return converted_fields

@@ -144,12 +144,12 @@ class Presences:
 
     def _find_secrets(self, user_id: int, session_id: str, application_id: int) -> ActivitySecrets | None:
         session = self.find_session(user_id, session_id)
-        matching = (
+        matching_secrets = (
             (secrets for secrets in session.secrets if secrets.application_id == application_id)
             if session is not None
             else iter(())
         )
-        return next(matching, None)
+        return next(matching_secrets, None)
 
     def update(self, session: SessionPresence) -> frozenset[int]:
         """Store a session's presence. Return the views that changed: `PLATFORM_VIEW` and family IDs."""

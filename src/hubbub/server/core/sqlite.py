@@ -112,16 +112,16 @@ class SqliteDatabase(Database):
         self._delivery = CommitDelivery(self, self._loop)
         self._lock_file = lock(self._path)
         try:
-            opened: asyncio.Future[Any] = self._loop.create_future()
-            self._start_thread("hubbub-store-writer", self._write_loop, opened)
-            await opened
+            opened_future: asyncio.Future[Any] = self._loop.create_future()
+            self._start_thread("hubbub-store-writer", self._write_loop, opened_future)
+            await opened_future
             if self._path is not None:
                 for number in range(1 + self._helper_count):
-                    opened = self._loop.create_future()
+                    opened_future = self._loop.create_future()
                     self._start_thread(
-                        f"hubbub-store-reader-{number}", self._help_loop if number else self._read_loop, opened
+                        f"hubbub-store-reader-{number}", self._help_loop if number else self._read_loop, opened_future
                     )
-                    await opened
+                    await opened_future
                 loop_connection = self._connect()
                 loop_connection.execute("PRAGMA query_only = ON")
                 self._loop_cursor = loop_connection.cursor()

@@ -166,14 +166,16 @@ class Cdn:
         if has_current_version(request, etag):
             return web.Response(status=304, headers=headers)
         try:
-            converted = await self._proxy.convert(key, info, image_request)
+            converted_image = await self._proxy.convert(key, info, image_request)
         except FileNotFoundError:
             return not_found()
         except InvalidImageError:
             return error_response(415)
         except errors.ApiError as error:
             return error_response(error.status)
-        return web.Response(body=converted.data, headers={**headers, "Content-Type": converted.content_type})
+        return web.Response(
+            body=converted_image.data, headers={**headers, "Content-Type": converted_image.content_type}
+        )
 
     async def _seconds_left(self, request: web.Request) -> int | None:
         """Return the seconds until an attachment URL expires, or None if it is invalid or expired."""
@@ -297,12 +299,12 @@ class Cdn:
             return None
         side_max = image_request.side or IMAGE_SIDE_PIXELS_MAX
         try:
-            converted = await self._images.convert(
+            converted_image = await self._images.convert(
                 image_bytes, to=image_request.type or stored_type, side=side_max, is_animated=image_request.is_animated
             )
         except InvalidImageError:
             return None
-        await self._files.put(derived_key, converted.data, converted.content_type)
+        await self._files.put(derived_key, converted_image.data, converted_image.content_type)
         return derived_key
 
     async def _read_head(self, key: str, info: FileInfo | None = None) -> bytes:

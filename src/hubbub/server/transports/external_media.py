@@ -78,14 +78,14 @@ class ExternalMedia:
             if content_type is None:
                 return error_response(415)
             if image_request is not None:
-                converted = await self._images.convert(
+                converted_image = await self._images.convert(
                     image_bytes,
                     to=content_type if image_request.format is None else media_proxy.FORMATS[image_request.format],
                     side=media_proxy.SIDE_MAX,
                     box=(image_request.width or media_proxy.SIDE_MAX, image_request.height or media_proxy.SIDE_MAX),
                     is_animated=image_request.is_animated,
                 )
-                image_bytes, content_type = converted.data, converted.content_type
+                image_bytes, content_type = converted_image.data, converted_image.content_type
         except UnreachableError:
             return not_found()
         except InvalidImageError:

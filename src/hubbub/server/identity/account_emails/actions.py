@@ -73,7 +73,7 @@ def enqueue_notice(call: Call, row: UserRow, template: str, **details: str) -> N
     Do nothing if the server sends no mail, the user has no confirmed address, or the user received too many notices."""
     if not call.config.mail.is_enabled or row.email is None or not row.verified:
         return
-    if limits.try_consume(call, limits.for_notices(row.id)):
+    if limits.try_consume(call, limits.notice_counter(row.id)):
         notice = NoticeMail(
             template=template,
             to=row.email,
@@ -89,9 +89,9 @@ def enqueue_invite(call: Call, row: RegistrationInviteRow, email: str, *, is_cre
     """Enqueue the mail with a registration invite. Raise RATE_LIMITED if too many mails were sent.
 
     `is_creator_limited` also counts the mail for the creator and the IP address, not only for the recipient."""
-    counters = [limits.for_address(email)]
+    counters = [limits.address_counter(email)]
     if is_creator_limited:
-        counters += [limits.for_account(call.user_id), limits.for_ip(call.ip)]
+        counters += [limits.account_counter(call.user_id), limits.ip_counter(call.ip)]
     limits.consume(call, *counters)
     call.tx.enqueue(INVITE_JOB, InviteMail(invite_id=row.id, email=email), key=_job_key(call))
 
@@ -177,7 +177,7 @@ def change_email(call: Call, row: UserRow, email: str) -> UserRow:
         if accounts.is_email_rejected(call, email) and email != row.email:
             raise errors.invalid("email", "EMAIL_ALREADY_REGISTERED", "Email is already registered.")
         return users.profiles.set_email(call, row, email, is_verified=False)
-    limits.consume(call, limits.for_account(row.id), limits.for_address(email), limits.for_ip(call.ip))
+    limits.consume(call, limits.account_counter(row.id), limits.address_counter(email), limits.ip_counter(call.ip))
     store.delete_tokens(call.tx, row.id, "confirm")
     if row.verified and email == row.email:
         store.delete_pending_email(call.tx, row.id)

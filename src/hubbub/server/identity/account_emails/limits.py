@@ -30,22 +30,22 @@ class MailCounter(NamedTuple):
     mails_max: int
 
 
-def for_address(email: str) -> MailCounter:
+def address_counter(email: str) -> MailCounter:
     """Return the counter of requested mails to one address."""
     return MailCounter(_counter_key("address", email), ADDRESS_MAILS_MAX)
 
 
-def for_account(user_id: int) -> MailCounter:
+def account_counter(user_id: int) -> MailCounter:
     """Return the counter of mails that an account requested."""
     return MailCounter(_counter_key("account", str(int(user_id))), ACCOUNT_MAILS_MAX)
 
 
-def for_ip(ip: str) -> MailCounter:
+def ip_counter(ip: str) -> MailCounter:
     """Return the counter of mails that clients of one IP address requested."""
     return MailCounter(_counter_key("ip", ip), IP_MAILS_MAX)
 
 
-def for_notices(user_id: int) -> MailCounter:
+def notice_counter(user_id: int) -> MailCounter:
     """Return the counter of notices to one account."""
     return MailCounter(_counter_key("notices", str(int(user_id))), NOTICES_MAX)
 

@@ -33,7 +33,7 @@ def on_account_registered(call: Call, signal: AccountRegistered) -> None:
     Above a limit no mail is sent, but the registration succeeds; the user can request the link later."""
     if not call.config.mail.is_enabled or signal.email is None:
         return
-    if limits.try_consume(call, limits.for_address(signal.email), limits.for_ip(call.ip)):
+    if limits.try_consume(call, limits.address_counter(signal.email), limits.ip_counter(call.ip)):
         actions.enqueue_confirmation(call, signal.user_id)
 
 

@@ -19,7 +19,7 @@ def forgot_password(call: Call, body: wire.ForgotPassword) -> None:
     """
     _require_mail(call)
     email = body.email.lower()
-    limits.consume(call, limits.for_ip(call.ip), limits.for_address(email))
+    limits.consume(call, limits.ip_counter(call.ip), limits.address_counter(email))
     # The job looks the address up, so neither the response nor its time reveals whether an account has it.
     actions.enqueue_reset(call, email)
 
@@ -76,7 +76,7 @@ def resend_confirmation(call: Call) -> None:
     email = actions.find_unconfirmed_email(call, row)
     if email is None:
         raise errors.BAD_REQUEST(message="You have no email address to confirm.")
-    limits.consume(call, limits.for_account(row.id), limits.for_address(email), limits.for_ip(call.ip))
+    limits.consume(call, limits.account_counter(row.id), limits.address_counter(email), limits.ip_counter(call.ip))
     actions.enqueue_confirmation(call, row.id)
 
 

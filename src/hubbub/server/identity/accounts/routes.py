@@ -76,13 +76,13 @@ async def verify_credentials(operation: AsyncOperation, body: wire.Login) -> Use
     The attempt counts as failed until `record_login`, which the caller runs in its transaction."""
     login = _clean_login(body)
 
-    def start_login(call: Call) -> CredentialsRow | None:
+    def load_credentials(call: Call) -> CredentialsRow | None:
         credentials = store.find_credentials(call.tx, login)
-        login_counter = throttle.for_login(login, None if credentials is None else credentials.user_id)
-        throttle.record_attempt(call, login_counter, throttle.for_ip(call.ip))
+        login_counter = throttle.login_counter(login, None if credentials is None else credentials.user_id)
+        throttle.record_attempt(call, login_counter, throttle.ip_counter(call.ip))
         return credentials
 
-    credentials = await operation.write(start_login)
+    credentials = await operation.write(load_credentials)
     stored_hash = None if credentials is None else credentials.password_hash
     if not await operation.run_in_thread(passwords.verify, stored_hash, body.password) or credentials is None:
         form = errors.FormErrors()
@@ -94,7 +94,7 @@ async def verify_credentials(operation: AsyncOperation, body: wire.Login) -> Use
 
 def record_login(call: Call, body: wire.Login, user_id: UserId) -> None:
     """Record that the attempt of `verify_credentials` had the right password."""
-    throttle.record_success(call, throttle.for_login(_clean_login(body), user_id), throttle.for_ip(call.ip))
+    throttle.record_success(call, throttle.login_counter(_clean_login(body), user_id), throttle.ip_counter(call.ip))
 
 
 def _clean_login(body: wire.Login) -> str:
@@ -106,21 +106,21 @@ async def auth_login_with_totp(operation: AsyncOperation, body: wire.LoginWithCo
     """Complete a login with an MFA code."""
     ticket_hash = hash_token(body.ticket)
 
-    def start_login(call: Call) -> UserId:
+    def resolve_ticket(call: Call) -> UserId:
         user_id = store.find_ticket_user_id(call.tx, ticket_hash, call.now_ms)
         if user_id is None:
             raise errors.invalid("ticket", "MFA_INVALID_TICKET", "Log in again.")
-        throttle.record_attempt(call, throttle.for_mfa(user_id), throttle.for_ip(call.ip))
+        throttle.record_attempt(call, throttle.mfa_counter(user_id), throttle.ip_counter(call.ip))
         return user_id
 
-    user_id = await operation.write(start_login)
+    user_id = await operation.write(resolve_ticket)
 
     def complete_login(call: Call) -> wire.SessionToken:
         if not actions.consume_code(call, user_id, body.code):
             raise _invalid_code_error()
         if not store.delete_ticket(call.tx, ticket_hash):
             raise errors.invalid("ticket", "MFA_INVALID_TICKET", "Log in again.")
-        throttle.record_success(call, throttle.for_mfa(user_id), throttle.for_ip(call.ip))
+        throttle.record_success(call, throttle.mfa_counter(user_id), throttle.ip_counter(call.ip))
         actions.require_admitted(call, user_id)
         return wire.SessionToken(user_id=user_id, token=actions.sign_in(call, user_id))
 
@@ -186,11 +186,11 @@ async def require_password(operation: AsyncOperation, password: str) -> UserId:
 
     Handlers call it for actions that a stolen token alone must not allow."""
 
-    def start_verification(call: Call) -> tuple[UserId, str | None]:
-        throttle.record_attempt(call, throttle.for_user(call.user_id), throttle.for_ip(call.ip))
+    def load_password_hash(call: Call) -> tuple[UserId, str | None]:
+        throttle.record_attempt(call, throttle.password_counter(call.user_id), throttle.ip_counter(call.ip))
         return call.user_id, store.find_password_hash(call.tx, call.user_id)
 
-    user_id, stored_hash = await operation.write(start_verification)
+    user_id, stored_hash = await operation.write(load_password_hash)
     if stored_hash is None:
         raise errors.invalid(
             "password", "PASSWORD_NOT_SET", "Your account has no password. Set one in the account settings first."
@@ -198,7 +198,7 @@ async def require_password(operation: AsyncOperation, password: str) -> UserId:
     if not await operation.run_in_thread(passwords.verify, stored_hash, password):
         raise errors.invalid("password", "PASSWORD_DOES_NOT_MATCH", "Password does not match.")
     await operation.write(
-        lambda call: throttle.record_success(call, throttle.for_user(user_id), throttle.for_ip(call.ip))
+        lambda call: throttle.record_success(call, throttle.password_counter(user_id), throttle.ip_counter(call.ip))
     )
     return user_id
 
@@ -299,12 +299,12 @@ async def disable_totp(operation: AsyncOperation, body: wire.DisableTotp) -> Non
 
     The request must contain the password and a two-factor code or backup code."""
     user_id = await require_password(operation, body.password)
-    await operation.write(lambda call: throttle.record_attempt(call, throttle.for_mfa(user_id)))
+    await operation.write(lambda call: throttle.record_attempt(call, throttle.mfa_counter(user_id)))
 
     def disable(call: Call) -> None:
         if not actions.consume_code(call, user_id, body.code):
             raise _invalid_code_error()
-        throttle.record_success(call, throttle.for_mfa(user_id))
+        throttle.record_success(call, throttle.mfa_counter(user_id))
         actions.disable_totp(call, _require_own_user(call))
 
     await operation.write(disable)
@@ -324,12 +324,12 @@ async def replace_backup_codes(operation: AsyncOperation, body: wire.ReplaceBack
 
     await operation.read(require_authenticator)
     user_id = await require_password(operation, body.password)
-    await operation.write(lambda call: throttle.record_attempt(call, throttle.for_mfa(user_id)))
+    await operation.write(lambda call: throttle.record_attempt(call, throttle.mfa_counter(user_id)))
 
     def replace(call: Call) -> wire.BackupCodes:
         if not actions.consume_code(call, user_id, body.code):
             raise _invalid_code_error()
-        throttle.record_success(call, throttle.for_mfa(user_id))
+        throttle.record_success(call, throttle.mfa_counter(user_id))
         call.notify(BackupCodesReplaced(user_id=user_id))
         return wire.BackupCodes(backup_codes=actions.replace_backup_codes(call, user_id))
 
@@ -347,7 +347,7 @@ async def delete_account(operation: AsyncOperation, body: wire.DeleteAccount) ->
     applications first.
     """
     user_id = await require_password(operation, body.password)
-    await operation.write(lambda call: throttle.record_attempt(call, throttle.for_mfa(user_id)))
+    await operation.write(lambda call: throttle.record_attempt(call, throttle.mfa_counter(user_id)))
 
     def delete(call: Call) -> None:
         if store.find_authenticator(call.tx, user_id) is not None:
@@ -355,7 +355,7 @@ async def delete_account(operation: AsyncOperation, body: wire.DeleteAccount) ->
                 raise errors.invalid("code", *errors.required())
             if not actions.consume_code(call, user_id, body.code):
                 raise _invalid_code_error()
-        throttle.record_success(call, throttle.for_mfa(user_id))
+        throttle.record_success(call, throttle.mfa_counter(user_id))
         actions.delete(call, user_id)
 
     await operation.write(delete)
@@ -387,7 +387,7 @@ async def run_with_mfa(operation: AsyncOperation, code: str | UnsetType, action:
             return False
         if not isinstance(code, str) or not code.strip():
             raise errors.TWO_FACTOR_REQUIRED()
-        throttle.record_attempt(call, throttle.for_mfa(call.user_id))
+        throttle.record_attempt(call, throttle.mfa_counter(call.user_id))
         return True
 
     is_code_required = await operation.write(start_verification)
@@ -397,7 +397,7 @@ async def run_with_mfa(operation: AsyncOperation, code: str | UnsetType, action:
             assert isinstance(code, str)
             if not actions.consume_code(call, call.user_id, code):
                 raise _invalid_code_error()
-            throttle.record_success(call, throttle.for_mfa(call.user_id))
+            throttle.record_success(call, throttle.mfa_counter(call.user_id))
         return action(call)
 
     return await operation.write(verify_and_run)

@@ -416,11 +416,11 @@ class _GuildCreateBuilder:
         }
         if not is_joining:
             fields["unavailable"] = False
-        visible = standing.visible
+        visible_channels = standing.visible
         fields["channels"] = msgspec.Raw(
             b"["
             + b",".join(
-                channel.body if not obfuscates or channel.id in visible else channel.obfuscated_body
+                channel.body if not obfuscates or channel.id in visible_channels else channel.obfuscated_body
                 for channel in state.channels.values()
             )
             + b"]"

@@ -245,15 +245,15 @@ class GuildHub:
     async def _process_queue(self) -> None:
         try:
             while self._queue:
-                queued = self._queue.popleft()
+                queued_work = self._queue.popleft()
                 try:
-                    if isinstance(queued, GuildSubscription):
-                        await self._open_subscription(queued)
+                    if isinstance(queued_work, GuildSubscription):
+                        await self._open_subscription(queued_work)
                     else:
-                        await self._process(queued, None)
+                        await self._process(queued_work, None)
                 except Exception:
                     log.exception("Failed to deliver a guild event", extra={"guild_id": self.guild_id})
-                    self._invalidate_all(queued if isinstance(queued, GuildSubscription) else None)
+                    self._invalidate_all(queued_work if isinstance(queued_work, GuildSubscription) else None)
         finally:
             self._queue_task = None
             self._update_busy()
@@ -433,12 +433,12 @@ class GuildHub:
             else:
                 unredacted_ids = dispatch.unredacted_for
                 send_all([session for session in without_content if session.user_id in unredacted_ids], packet)
-                remaining = [session for session in without_content if session.user_id not in unredacted_ids]
+                remaining_sessions = [session for session in without_content if session.user_id not in unredacted_ids]
                 for users, body in dispatch.partial_bodies:
-                    if partial_recipients := [session for session in remaining if session.user_id in users]:
+                    if partial_recipients := [session for session in remaining_sessions if session.user_id in users]:
                         send_all(partial_recipients, self._create_packet(dispatch.event, body))
-                        remaining = [session for session in remaining if session.user_id not in users]
-                send_all(remaining, self._create_packet(dispatch.event, dispatch.redacted))
+                        remaining_sessions = [session for session in remaining_sessions if session.user_id not in users]
+                send_all(remaining_sessions, self._create_packet(dispatch.event, dispatch.redacted))
 
     def _buffer_for_arriving(self, dispatch: Dispatch) -> None:
         """Buffer an event for sessions that are not admitted yet; invalidate a session whose buffer overflows."""

@@ -164,19 +164,19 @@ class _Schemas:
 def _named_classes(kinds: Iterable[Any]) -> Iterator[type]:
     """Yield the models and enums that types mention, at any depth."""
     visited: set[type] = set()
-    pending = list(kinds)
-    while pending:
-        kind = pending.pop()
+    pending_kinds = list(kinds)
+    while pending_kinds:
+        kind = pending_kinds.pop()
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct | Enum):
             if kind not in visited:
                 visited.add(kind)
                 yield kind
                 if issubclass(kind, msgspec.Struct):
-                    pending += [field.type for field in msgspec.structs.fields(kind)]
+                    pending_kinds += [field.type for field in msgspec.structs.fields(kind)]
         elif get_origin(kind) is Annotated:
-            pending.append(get_args(kind)[0])
+            pending_kinds.append(get_args(kind)[0])
         elif get_origin(kind) is not Literal:
-            pending += get_args(kind)
+            pending_kinds += get_args(kind)
 
 
 def _describe_component(schema: dict[str, Any], kind: type) -> None:

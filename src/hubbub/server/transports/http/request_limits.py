@@ -92,13 +92,13 @@ def add_rate_limit_headers(headers: MutableMapping[str, str], verdict: Verdict) 
 def rate_limit_error(verdict: Verdict) -> errors.ApiError:
     """Return the 429 error for a verdict that rejects the request."""
     error_code = errors.find(verdict.code) if verdict.code else None
-    extra = {
+    error_fields = {
         "message": verdict.message
         or (SHARED_LIMIT_MESSAGE if verdict.scope == "shared" else errors.RATE_LIMITED.message),
         "retry_after": verdict.reset_after_ms / 1000,
         "global": verdict.scope == "global",
     }
-    return RateLimitError(error_code or errors.RATE_LIMITED, extra, verdict.scope)
+    return RateLimitError(error_code or errors.RATE_LIMITED, error_fields, verdict.scope)
 
 
 class RateLimitError(errors.ApiError):

@@ -205,25 +205,25 @@ class HttpServer:
         state = RequestState(request, self.client_address(request), headers)
         self._running_count += 1
         try:
-            encoded = await self._handle_operation(state)
+            encoded_response = await self._handle_operation(state)
         except ApiError as error:
-            encoded = responses.encode_error(error, headers)
+            encoded_response = responses.encode_error(error, headers)
             if isinstance(error, request_limits.RateLimitError):
                 self._metrics.rate_limited(error.scope).inc()
                 self._rate_limits.record_status(state.ip, 429, is_shared=error.scope == "shared")
             else:
-                self._record_failure(state, encoded.status)
+                self._record_failure(state, encoded_response.status)
         except StoreUnavailable as error:
             log.warning("Database unavailable: %s", error, extra={"request_id": request_id})
             self._db.record_failure(error)
-            encoded = responses.encode_error(errors.UNAVAILABLE(), headers)
+            encoded_response = responses.encode_error(errors.UNAVAILABLE(), headers)
             headers["Retry-After"] = "1"
         except fault_injection.ConnectionDropped:
-            encoded = responses.encode_error(errors.UNAVAILABLE(), headers)
+            encoded_response = responses.encode_error(errors.UNAVAILABLE(), headers)
         except Exception:
             # Log the route instead of the path, which may contain a token.
             log.exception("%s failed", state.route, extra={"request_id": request_id})
-            encoded = responses.encode_error(errors.INTERNAL(), headers)
+            encoded_response = responses.encode_error(errors.INTERNAL(), headers)
         finally:
             self._running_count -= 1
             if self.is_draining:
@@ -231,16 +231,16 @@ class HttpServer:
         seconds = loop.time() - started_at
         # Unknown methods share one label, because clients could invent any number of them.
         method = state.method if state.method in KNOWN_METHODS else "other"
-        self._metrics.http_requests(method, state.route, str(encoded.status)).inc()
+        self._metrics.http_requests(method, state.route, str(encoded_response.status)).inc()
         self._metrics.http_seconds(method, state.route).observe(seconds)
         if self._trace.is_enabled or self._trace.traffic.is_enabled:
-            request_trace.record_request(self._trace, self._clock.now_ms(), state, method, encoded, seconds)
+            request_trace.record_request(self._trace, self._clock.now_ms(), state, method, encoded_response, seconds)
         if self._config.log.requests:
             requests_log.info(
                 "%s %s %d",
                 method,
                 state.route,
-                encoded.status,
+                encoded_response.status,
                 extra={
                     "request_id": request_id,
                     "milliseconds": round(seconds * 1000, 1),
@@ -250,7 +250,7 @@ class HttpServer:
             )
         # Use the platform's clock, like every timestamp in responses: clients compare X-RateLimit-Reset with this date.
         headers["Date"] = responses.http_date(self._clock.now_ms() // 1000)
-        return responses.respond(request, encoded, headers, closes_connection=self.is_draining)
+        return responses.respond(request, encoded_response, headers, closes_connection=self.is_draining)
 
     async def run_operation(
         self,
@@ -267,14 +267,14 @@ class HttpServer:
         """
         state = RequestState(request, self.client_address(request), {})
         try:
-            encoded = await self._run_checked(state, operation, values, actor, body, query)
+            encoded_response = await self._run_checked(state, operation, values, actor, body, query)
         except ApiError as error:
             is_shared = isinstance(error, request_limits.RateLimitError) and error.scope == "shared"
             self._record_failure(state, error.status, is_shared=is_shared)
             raise
-        if encoded.body is None or operation.media_type != responses.JSON:
-            return encoded.body  # type: ignore[return-value]
-        return codec.decode(encoded.body, operation.result)
+        if encoded_response.body is None or operation.media_type != responses.JSON:
+            return encoded_response.body  # type: ignore[return-value]
+        return codec.decode(encoded_response.body, operation.result)
 
     async def _run_checked(
         self,
@@ -302,12 +302,12 @@ class HttpServer:
         if endpoint.media:
             await self._upload_storage.store(endpoint, model, (), caller)
         make_call = self._request_call_factory(state, caller, DEFAULT_VERSION, (), operation.headers)
-        encoded = await self._run_in_transaction(
+        encoded_response = await self._run_in_transaction(
             endpoint, endpoint.arguments(path, model, query_model), make_call, caller
         )
         if fault is not None and fault.moment == "after":
             await fault_injection.apply_fault(fault, state.request)
-        return encoded
+        return encoded_response
 
     def set_pages(self, load: Callable[[], Pages]) -> None:
         """Serve pages at the paths without another route; `load` is called when they are first needed."""
@@ -342,8 +342,8 @@ class HttpServer:
         if blocked_ms:
             # This simulates a ban at the edge, which clients recognize by the missing Via header.
             state.headers.pop("Via", None)
-            extra: dict[str, object] = {"retry_after": blocked_ms / 1000, "global": True}
-            raise request_limits.RateLimitError(errors.RATE_LIMITED, extra, "global")
+            error_fields: dict[str, object] = {"retry_after": blocked_ms / 1000, "global": True}
+            raise request_limits.RateLimitError(errors.RATE_LIMITED, error_fields, "global")
 
     async def _take_fault(self, state: RequestState, endpoint: Endpoint, actor: Actor | None) -> HttpFault | None:
         """Return the injected fault of this request, or None. Apply it now if it precedes the operation."""
@@ -389,10 +389,10 @@ class HttpServer:
             make_call = self._request_call_factory(state, actor, version, uploads, endpoint.operation.headers)
             make_call = request_trace.attribute_events(self._trace.traffic, state.headers["X-Request-Id"], make_call)
             arguments = endpoint.arguments(path, body.model, query)
-            encoded = await self._run_with_files(endpoint, arguments, make_call, uploads, actor)
+            encoded_response = await self._run_with_files(endpoint, arguments, make_call, uploads, actor)
             if fault is not None and fault.moment == "after":
                 await fault_injection.apply_fault(fault, request)
-            return responses.for_version(encoded, version)
+            return responses.for_version(encoded_response, version)
         finally:
             self._bodies.release(body)
 
@@ -549,21 +549,21 @@ class HttpServer:
                 outbound=self._outbound,
                 payments=self._payments,
             )
-            encoded = responses.encode(operation, await run_async(async_operation, endpoint, arguments))
+            encoded_response = responses.encode(operation, await run_async(async_operation, endpoint, arguments))
             if self._settle is not None and endpoint.writes:
                 await self._settle()
-            return encoded
+            return encoded_response
         affects_other_processes = False
         with self._admission.enter() as pending_request:
 
             def unit(tx: Tx) -> EncodedResponse:
                 nonlocal affects_other_processes
                 pending_request.start()
-                encoded = responses.encode(operation, run(make_call(tx), endpoint, arguments))
+                encoded_response = responses.encode(operation, run(make_call(tx), endpoint, arguments))
                 affects_other_processes = self._settle is not None and any(
                     dispatch.refresh or dispatch.event.startswith("_") for dispatch in tx.dispatches
                 )
-                return encoded
+                return encoded_response
 
             if not endpoint.writes:
                 return await self._db.read(unit, long=endpoint.is_long)
@@ -571,14 +571,14 @@ class HttpServer:
                 # After a conflict, writes with the same key run one after the other. The first ID of the path is that of
                 # the guild, channel or lobby.
                 key = next((argument for argument in arguments if isinstance(argument, Snowflake)), 0)
-                encoded = await self._db.write(unit, quick=endpoint.is_quick, key=key)
+                encoded_response = await self._db.write(unit, quick=endpoint.is_quick, key=key)
             except RejectedWithSideEffects as rejection:
                 await run_side_effects(rejection, self._db, make_call)
                 raise
         if affects_other_processes and self._settle is not None:
             # Permissions changed or a token was revoked: the next request to any process must see it (decisions/0004).
             await self._settle()
-        return encoded
+        return encoded_response
 
     async def openapi(self) -> bytes:
         """Return the OpenAPI document, which is generated on first use."""

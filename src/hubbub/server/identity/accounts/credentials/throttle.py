@@ -33,24 +33,24 @@ class FailureCounter(NamedTuple):
 # The kinds in the keys ("name", "person", …) are stored, so they do not change.
 
 
-def for_login(login: str, user_id: int | None) -> FailureCounter:
+def login_counter(login: str, user_id: int | None) -> FailureCounter:
     """Return the counter of failed logins of one account, from any client.
 
     The username and the email address of an account share it. `user_id` is None if no account has this login."""
     return FailureCounter(_counter_key("name", login if user_id is None else f"id {int(user_id)}"), USER_FAILURES_MAX)
 
 
-def for_user(user_id: int) -> FailureCounter:
+def password_counter(user_id: int) -> FailureCounter:
     """Return the counter of wrong passwords sent by a signed-in user."""
     return FailureCounter(_counter_key("person", str(int(user_id))), USER_FAILURES_MAX)
 
 
-def for_mfa(user_id: int) -> FailureCounter:
+def mfa_counter(user_id: int) -> FailureCounter:
     """Return the counter of a user's wrong MFA codes. A right password does not reset it."""
     return FailureCounter(_counter_key("codes", str(int(user_id))), USER_FAILURES_MAX)
 
 
-def for_ip(ip: str) -> FailureCounter:
+def ip_counter(ip: str) -> FailureCounter:
     """Return the counter of failures from one IP address."""
     return FailureCounter(_counter_key("address", ip), IP_FAILURES_MAX, is_shared=True)
 
