@@ -27,20 +27,26 @@ PACKAGE: Final = Path(__file__).resolve().parent.parent / "src" / "hubbub"
 SERVER: Final = PACKAGE / "server"
 STATIC: Final = SERVER / "transports" / "web" / "static"
 TEMPLATES: Final = (SERVER / "transports" / "web" / "templates", SERVER / "identity" / "account_emails" / "templates")
-ENGLISH_TEMPLATES: Final = ("admin", "docs")
-"""Folders of templates that are in English: the API reference and tools of operators (decisions/0136)."""
+ENGLISH_TEMPLATES: Final = ("docs",)
+"""Folders of templates that are in English: the API reference (decisions/0136)."""
 ERROR_SLICES: Final = (
-    "accounts",
-    "account_emails",
-    "imports",
-    "legal_documents",
-    "login_providers",
-    "oauth2",
-    "passkeys",
-    "registration",
-    "users",
+    "identity/accounts",
+    "identity/account_emails",
+    "identity/administration",
+    "identity/announcements",
+    "identity/application_administration",
+    "identity/imports",
+    "identity/legal_documents",
+    "identity/login_providers",
+    "identity/moderation_decisions",
+    "identity/oauth2",
+    "identity/passkeys",
+    "identity/registration",
+    "identity/users",
+    "places/guild_administration",
+    "talk/reports",
 )
-"""Slices of the tier `identity` whose error messages the forms of pages show."""
+"""Slices whose error messages the forms of pages show."""
 
 PYTHON_FUNCTIONS: Final = {"gettext": None, "gettext_noop": None, "ngettext": (1, 2)}
 TEMPLATE_FUNCTIONS: Final = {"_": None, "gettext": None, "ngettext": (1, 2)}
@@ -76,7 +82,7 @@ def find_messages() -> Iterator[tuple[Path, str | tuple[str, ...], list[str]]]:
         if b"gettext" in path.read_bytes():
             yield from _extract("python", path, PYTHON_FUNCTIONS, {})
     for name in ERROR_SLICES:
-        for path in sorted((SERVER / "identity" / name).rglob("*.py")):
+        for path in sorted((SERVER / name).rglob("*.py")):
             for text in _find_error_messages(path):
                 yield path, text, []
     for rule in SCOPES.values():

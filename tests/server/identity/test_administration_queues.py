@@ -144,7 +144,7 @@ async def test_the_console_shows_queues(world: World) -> None:
     assert "Job discarded." in page.text
     page = await browser.submit(page, "Retry now")
     assert "Retrying the job." in page.text
-    page = await browser.submit(page, "Retry failed jobs of test.deliver")
+    page = await browser.submit(page, "Retry failed test.deliver")
     assert "Retrying 1 job." in page.text
     assert "No job has failed." in page.text
     page = await browser.open("/admin/queues?state=retrying")

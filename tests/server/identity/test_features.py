@@ -147,15 +147,15 @@ async def test_an_owner_switches_features_in_the_console(world: World) -> None:
     browser, _ = await open_browser(world)
 
     page = await browser.open("/admin/features")
-    page = await browser.submit(page, "Switch off uploads", message="The disk is full.")
+    page = await browser.submit(page, "Switch off Uploads", message="The disk is full.")
     assert "Uploads: switched off." in page.text
     assert "Message: The disk is full." in page.text
     guild = await world.guild()
     message = "Uploading files is switched off on this server. The disk is full."
     assert_feature_disabled(await send_file_message(guild.owner, guild.general), message)
-    page = await browser.submit(page, "Switch on uploads")
+    page = await browser.submit(page, "Switch on Uploads")
     assert "Uploads: switched on." in page.text
-    assert "switched off uploads" in (await browser.open("/admin/audit-log")).text
+    assert "switched off Uploads" in (await browser.open("/admin/audit-log")).text
 
 
 async def test_auditors_see_features_without_switches(world: World) -> None:

@@ -275,11 +275,20 @@ def format_time(time: datetime) -> str:
     """Format a time in UTC with the date; pages and mail do not know the time zone of the user."""
     language = _current_language.get()
     if language.catalog is None:
-        return f"{time.day} {_ENGLISH_MONTHS[time.month - 1]} {time.year}, {time:%H:%M} UTC"
+        return f"{format_date(time)}, {time:%H:%M} UTC"
     from babel import dates
 
-    locale = _formats_locale(language)
-    return f"{dates.format_date(time, 'long', locale)}, {dates.format_time(time, 'short', locale=locale)} UTC"
+    return f"{format_date(time)}, {dates.format_time(time, 'short', locale=_formats_locale(language))} UTC"
+
+
+def format_date(time: datetime) -> str:
+    """Format the date of a time in UTC."""
+    language = _current_language.get()
+    if language.catalog is None:
+        return f"{time.day} {_ENGLISH_MONTHS[time.month - 1]} {time.year}"
+    from babel import dates
+
+    return dates.format_date(time, "long", _formats_locale(language))
 
 
 def format_number(value: float) -> str:

@@ -135,7 +135,7 @@ async def test_an_owner_grants_and_removes_roles(world: World) -> None:
     page = await browser.submit(page, "Grant role", username="unknown", role="auditor")
     assert "There is no user with this name." in page.text
     page = await browser.submit(page, "Grant role", username="Ben", role="moderator", reason="Helps")
-    assert "ben now has the role moderator." in page.text
+    assert "ben now has the role Moderator." in page.text
     assert "No two-factor authentication" in page.text
     page = await browser.submit(page, "Remove ben")
     assert "Role removed." in page.text
@@ -143,7 +143,7 @@ async def test_an_owner_grants_and_removes_roles(world: World) -> None:
     assert "This is the last owner." in page.text
 
     page = await browser.open("/admin/audit-log")
-    assert "ann set the operator role of ben to moderator" in page.text
+    assert "ann set the operator role of ben to Moderator" in page.text
     assert "Helps" in page.text
 
 

@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from hubbub.server.core import translation
-from hubbub.server.core.translation import gettext
+from hubbub.server.core.translation import gettext, ngettext
 from hubbub.server.transports.web import prices
 from hubbub.server.transports.web.forms import field_label
 from hubbub.server.transports.web.static_files import Assets, CatalogFiles, ClientFiles
@@ -18,6 +18,7 @@ from hubbub.server.transports.web.static_files import Assets, CatalogFiles, Clie
 LINK_SCHEMES: Final = ("", "http", "https", "mailto")
 """Schemes of links in documents; links with other schemes are shown as text."""
 PACKAGE_DIR: Final = Path(__file__).parent
+_SIZE_UNITS: Final = ("KiB", "MiB", "GiB", "TiB")
 
 
 # The order matters: most user agents also contain the tokens of browsers that are listed after their own.
@@ -54,7 +55,9 @@ def template_environment(assets: Assets, client_files: ClientFiles, catalogs: Ca
     templates.globals["field_label"] = field_label
     templates.globals["is_safe_link"] = is_safe_link
     templates.filters["moment"] = format_time
+    templates.filters["day"] = format_date
     templates.filters["number"] = translation.format_number
+    templates.filters["file_size"] = format_file_size
     templates.filters["initials"] = initials
     templates.filters["avatar_color_index"] = avatar_color_index
     templates.filters["program"] = user_agent_name
@@ -67,6 +70,20 @@ def format_time(iso_time: str) -> Markup:
     """Format an ISO 8601 time in UTC; a page without script does not know the user's time zone."""
     formatted = translation.format_time(datetime.fromisoformat(iso_time))
     return Markup('<time datetime="{}">{}</time>').format(escape(iso_time), formatted)
+
+
+def format_date(iso_time: str) -> Markup:
+    """Format the date of an ISO 8601 time in UTC."""
+    formatted = translation.format_date(datetime.fromisoformat(iso_time))
+    return Markup('<time datetime="{}">{}</time>').format(escape(iso_time), formatted)
+
+
+def format_file_size(size: int) -> str:
+    """Format a number of bytes in binary units, such as `1.5 MiB`."""
+    if size < 1024:
+        return ngettext("{count} byte", "{count} bytes", size)
+    exponent = min((size.bit_length() - 1) // 10, len(_SIZE_UNITS))
+    return f"{translation.format_decimal(round(size * 10 / 1024**exponent), 1)} {_SIZE_UNITS[exponent - 1]}"
 
 
 def is_safe_link(url: str) -> bool:

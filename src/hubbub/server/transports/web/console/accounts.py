@@ -9,10 +9,10 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import administration as wire
 from hubbub.protocol.resources import file_administration
 from hubbub.protocol.resources.administration import Operator
+from hubbub.server.core.translation import gettext, gettext_noop
 from hubbub.server.transports.web import data_exports
 from hubbub.server.transports.web.console.common import (
     CONSOLE_PATH,
-    GRACE_PERIODS,
     SearchPage,
     TargetPage,
     console_page,
@@ -20,12 +20,17 @@ from hubbub.server.transports.web.console.common import (
     render,
     render_errors,
 )
+from hubbub.server.transports.web.console.texts import grace_periods
 from hubbub.server.transports.web.page_requests import PageRequest
 
 PATH: Final = "/users"
 """Path of the page, relative to `CONSOLE_PATH`."""
 USER_PATH: Final = PATH + r"/{user_id:\d{1,19}}"
-STATES: Final = (("", "All accounts"), ("suspended", "Suspended"), ("deleting", "Being deleted"))
+STATES: Final = (
+    ("", gettext_noop("All accounts")),
+    ("suspended", gettext_noop("Suspended")),
+    ("deleting", gettext_noop("Being deleted")),
+)
 
 
 @console_page("GET", "")
@@ -55,19 +60,23 @@ async def suspend_account(request: PageRequest, operator: Operator) -> web.Respo
     body["reason"] = form.trimmed("reason")
     if form.trimmed("ends_at"):
         body["ends_at"] = f"{form.trimmed('ends_at')}T00:00:00Z"
-    return await PAGE.act(request, operator, wire.SUSPEND_USER, body, "Account suspended.", ("reason", "ends_at"))
+    return await PAGE.act(
+        request, operator, wire.SUSPEND_USER, body, gettext("Account suspended."), ("reason", "ends_at")
+    )
 
 
 @console_page("POST", USER_PATH + "/unsuspend")
 async def unsuspend_account(request: PageRequest, operator: Operator) -> web.Response:
     """Lift the suspension of an account."""
-    return await PAGE.act(request, operator, wire.UNSUSPEND_USER, reason_body(request), "Suspension lifted.")
+    return await PAGE.act(request, operator, wire.UNSUSPEND_USER, reason_body(request), gettext("Suspension lifted."))
 
 
 @console_page("POST", USER_PATH + "/end-sessions")
 async def end_sessions(request: PageRequest, operator: Operator) -> web.Response:
     """Log a user out everywhere."""
-    return await PAGE.act(request, operator, wire.END_USER_SESSIONS, reason_body(request), "All sessions ended.")
+    return await PAGE.act(
+        request, operator, wire.END_USER_SESSIONS, reason_body(request), gettext("All sessions ended.")
+    )
 
 
 @console_page("POST", USER_PATH + "/delete")
@@ -80,15 +89,15 @@ async def delete_account(request: PageRequest, operator: Operator) -> web.Respon
     fields = ("deletion_reason", "grace_days", "confirm")
     context = await _account_context(request)
     if form.trimmed("confirm") != context["account"].username:
-        error = errors.invalid("confirm", "NAME_DIFFERS", "Type the username exactly as shown.")
+        error = errors.invalid("confirm", "NAME_DIFFERS", gettext("Type the username exactly as shown."))
         return render_errors(request, "account.html", error, operator, fields=fields, **context)
-    return await PAGE.act(request, operator, wire.DELETE_USER, body, "The account is being deleted.", fields)
+    return await PAGE.act(request, operator, wire.DELETE_USER, body, gettext("The account is being deleted."), fields)
 
 
 @console_page("POST", USER_PATH + "/restore")
 async def restore_account(request: PageRequest, operator: Operator) -> web.Response:
     """Cancel the deletion of an account."""
-    return await PAGE.act(request, operator, wire.RESTORE_USER, reason_body(request), "Account restored.")
+    return await PAGE.act(request, operator, wire.RESTORE_USER, reason_body(request), gettext("Account restored."))
 
 
 @console_page("POST", USER_PATH + "/export")
@@ -107,13 +116,15 @@ async def _account_context(request: PageRequest) -> dict[str, Any]:
         "account": await request.call(wire.GET_ADMINISTERED_USER, user_id),
         "storage": await request.call(file_administration.GET_USER_STORAGE, user_id),
         "entries": await request.call(wire.LIST_OPERATOR_ACTIONS, query={"target_id": [user_id], "limit": ["20"]}),
-        "grace_periods": GRACE_PERIODS,
+        "grace_periods": grace_periods(),
     }
 
 
 def _replace_error(error: ApiError) -> ApiError:
     if error.kind is errors.MUST_TRANSFER_OWNERSHIP:
-        message = "This user owns guilds or applications. Transfer or delete them before you delete the account."
+        message = gettext(
+            "This user owns guilds or applications. Transfer or delete them before you delete the account."
+        )
         return errors.FORBIDDEN(message=message)
     return error
 

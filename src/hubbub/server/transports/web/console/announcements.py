@@ -7,6 +7,7 @@ from aiohttp import web
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import announcements as wire
 from hubbub.protocol.resources.administration import Operator
+from hubbub.server.core.translation import gettext, gettext_noop
 from hubbub.server.transports.web.console.common import (
     CONSOLE_PATH,
     console_page,
@@ -14,12 +15,21 @@ from hubbub.server.transports.web.console.common import (
     render,
     render_errors,
 )
+from hubbub.server.transports.web.console.texts import translate_labels
 from hubbub.server.transports.web.page_requests import PageRequest
 
 PATH: Final = "/announcements"
 """Path of the page, relative to `CONSOLE_PATH`."""
-LEVELS: Final = (("info", "Information"), ("warning", "Warning"), ("critical", "Critical"))
-STATES: Final = {"scheduled": "Scheduled", "active": "Shown", "ended": "Ended"}
+LEVELS: Final = (
+    ("info", gettext_noop("Information")),
+    ("warning", gettext_noop("Warning")),
+    ("critical", gettext_noop("Critical")),
+)
+STATES: Final = {
+    "scheduled": gettext_noop("Scheduled"),
+    "active": gettext_noop("Shown"),
+    "ended": gettext_noop("Past"),
+}
 FIELDS: Final = ("content", "level", "starts_at", "ends_at")
 
 
@@ -43,19 +53,19 @@ async def create_announcement(request: PageRequest, operator: Operator) -> web.R
     except ApiError as error:
         context = await _context(request)
         return render_errors(request, "announcements.html", error, operator, fields=FIELDS, **context)
-    return request.redirect(CONSOLE_PATH + PATH, notice="Announcement created.")
+    return request.redirect(CONSOLE_PATH + PATH, notice=gettext("Announcement created."))
 
 
 @console_page("POST", PATH + r"/{announcement_id:\d{1,19}}/end")
 async def end_announcement(request: PageRequest, operator: Operator) -> web.Response:
     """End an announcement, so that pages no longer show it."""
     await request.call(wire.END_ANNOUNCEMENT, request.path_parameter("announcement_id"), body=reason_body(request))
-    return request.redirect(CONSOLE_PATH + PATH, notice="Announcement ended.")
+    return request.redirect(CONSOLE_PATH + PATH, notice=gettext("Announcement ended."))
 
 
 async def _context(request: PageRequest) -> dict[str, Any]:
     return {
         "announcement_list": await request.call(wire.LIST_ANNOUNCEMENTS, query={}),
-        "levels": LEVELS,
+        "levels": translate_labels(LEVELS),
         "states": STATES,
     }

@@ -8,8 +8,8 @@ from hubbub.protocol import errors
 from hubbub.protocol.resources import administration
 from hubbub.protocol.resources import application_administration as wire
 from hubbub.protocol.resources.administration import Operator
+from hubbub.server.core.translation import gettext, gettext_noop
 from hubbub.server.transports.web.console.common import (
-    GRACE_PERIODS,
     SearchPage,
     TargetPage,
     console_page,
@@ -17,12 +17,13 @@ from hubbub.server.transports.web.console.common import (
     render,
     render_errors,
 )
+from hubbub.server.transports.web.console.texts import grace_periods
 from hubbub.server.transports.web.page_requests import PageRequest
 
 PATH: Final = "/applications"
 """Path of the page, relative to `CONSOLE_PATH`."""
 APPLICATION_PATH: Final = PATH + r"/{application_id:\d{1,19}}"
-STATES: Final = (("", "All applications"), ("disabled", "Disabled"))
+STATES: Final = (("", gettext_noop("All applications")), ("disabled", gettext_noop("Disabled")))
 
 
 @console_page("GET", PATH)
@@ -45,13 +46,17 @@ async def show_application(request: PageRequest, operator: Operator) -> web.Resp
 async def disable_application(request: PageRequest, operator: Operator) -> web.Response:
     """Disable an application for the reason of the form."""
     body = {"reason": request.form.trimmed("reason")}
-    return await PAGE.act(request, operator, wire.DISABLE_APPLICATION, body, "Application disabled.", ("reason",))
+    return await PAGE.act(
+        request, operator, wire.DISABLE_APPLICATION, body, gettext("Application disabled."), ("reason",)
+    )
 
 
 @console_page("POST", APPLICATION_PATH + "/enable")
 async def enable_application(request: PageRequest, operator: Operator) -> web.Response:
     """Enable a disabled application."""
-    return await PAGE.act(request, operator, wire.ENABLE_APPLICATION, reason_body(request), "Application enabled.")
+    return await PAGE.act(
+        request, operator, wire.ENABLE_APPLICATION, reason_body(request), gettext("Application enabled.")
+    )
 
 
 @console_page("POST", APPLICATION_PATH + "/delete")
@@ -59,7 +64,7 @@ async def delete_application(request: PageRequest, operator: Operator) -> web.Re
     """Delete an application after its name was typed to confirm."""
     fields, context = ("deletion_reason", "grace_days", "confirm"), await _context(request)
     if request.form.trimmed("confirm") != context["application"].name:
-        error = errors.invalid("confirm", "NAME_DIFFERS", "Type the name of the application exactly as shown.")
+        error = errors.invalid("confirm", "NAME_DIFFERS", gettext("Type the name of the application exactly as shown."))
         return render_errors(request, "application.html", error, operator, fields=fields, **context)
     body: dict[str, Any] = {
         "reason": request.form.trimmed("deletion_reason"),
@@ -68,13 +73,15 @@ async def delete_application(request: PageRequest, operator: Operator) -> web.Re
     if request.form.trimmed("grace_days").isdecimal():
         body["grace_days"] = int(request.form.trimmed("grace_days"))
     operation = wire.ADMINISTRATIVELY_DELETE_APPLICATION
-    return await PAGE.act(request, operator, operation, body, "The application is being deleted.", fields)
+    return await PAGE.act(request, operator, operation, body, gettext("The application is being deleted."), fields)
 
 
 @console_page("POST", APPLICATION_PATH + "/restore")
 async def restore_application(request: PageRequest, operator: Operator) -> web.Response:
     """Cancel the deletion of an application."""
-    return await PAGE.act(request, operator, wire.RESTORE_APPLICATION, reason_body(request), "Application restored.")
+    return await PAGE.act(
+        request, operator, wire.RESTORE_APPLICATION, reason_body(request), gettext("Application restored.")
+    )
 
 
 async def _context(request: PageRequest) -> dict[str, Any]:
@@ -83,7 +90,7 @@ async def _context(request: PageRequest) -> dict[str, Any]:
     return {
         "application": await request.call(wire.GET_ADMINISTERED_APPLICATION, application_id),
         "entries": await request.call(administration.LIST_OPERATOR_ACTIONS, query=query),
-        "grace_periods": GRACE_PERIODS,
+        "grace_periods": grace_periods(),
     }
 
 

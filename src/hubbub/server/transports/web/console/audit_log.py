@@ -7,7 +7,8 @@ from aiohttp import web
 
 from hubbub.protocol.resources import administration as wire
 from hubbub.protocol.resources.administration import Operator
-from hubbub.server.transports.web.console.common import ACTIONS, CONSOLE_PATH, console_page, render
+from hubbub.server.transports.web.console.audit_texts import ACTIONS
+from hubbub.server.transports.web.console.common import CONSOLE_PATH, console_page, render
 from hubbub.server.transports.web.page_requests import PageRequest
 
 PATH: Final = "/audit-log"

@@ -1,4 +1,4 @@
-"""Definitions shared by the operator console's pages: sections, action texts, the page decorator, rendering and search."""
+"""Definitions shared by the operator console's pages: the page decorator, rendering and search."""
 
 import functools
 from collections.abc import Awaitable, Callable, Sequence
@@ -14,98 +14,13 @@ from hubbub.protocol.operation import Operation
 from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.resources import administration
 from hubbub.protocol.resources.administration import Operator
+from hubbub.server.transports.web.console import audit_texts, texts
+from hubbub.server.transports.web.console.texts import translate_labels
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
 CONSOLE_PATH: Final = "/admin"
 PAGE_SIZE: Final = 25
 """Number of entries on one page of a search."""
-GRACE_PERIODS: Final = (
-    ("30", "30 days"),
-    ("7", "7 days"),
-    ("1", "1 day"),
-    ("90", "90 days"),
-    ("0", "None: delete now"),
-)
-"""Choices for the days until a deletion."""
-
-SECTIONS: Final = (
-    ("/users", "Accounts"),
-    ("/sessions", "Sessions"),
-    ("/registrations", "Registrations"),
-    ("/guilds", "Guilds"),
-    ("/reports", "Reports"),
-    ("/appeals", "Appeals"),
-    ("/applications", "Applications"),
-    ("/files", "Files"),
-    ("/queues", "Queues"),
-    ("/announcements", "Announcements"),
-    ("/features", "Features"),
-    ("/documents", "Documents"),
-    ("/operators", "Operators"),
-    ("/audit-log", "Audit log"),
-)
-"""Path and title of each section of the console."""
-
-ACTIONS: Final = {
-    "announcement.create": "announced",
-    "announcement.end": "ended the announcement",
-    "appeal.granted": "granted the appeal of",
-    "appeal.rejected": "rejected the appeal of",
-    "application.add_bot": "added the bot of",
-    "application.approve_intent": "approved an intent of",
-    "application.approve_scope": "approved a scope of",
-    "application.create": "created the application",
-    "application.delete": "scheduled the deletion of",
-    "application.deleted": "deleted the application",
-    "application.deny_approval": "denied a request of",
-    "application.disable": "disabled the application",
-    "application.enable": "enabled the application",
-    "application.link_publisher": "linked the game",
-    "application.reset_bot_token": "reset the bot token of",
-    "application.restore": "restored",
-    "document.publish": "published the document",
-    "feature.switch_off": "switched off",
-    "feature.switch_on": "switched on",
-    "file.delete": "deleted the file",
-    "guild.delete": "scheduled the deletion of",
-    "guild.deleted": "deleted the guild",
-    "guild.restore": "restored",
-    "guild.set_quota": "set the storage quota of",
-    "guild.split_permissions": "split the permissions of",
-    "guild.suspend": "suspended the guild",
-    "guild.transfer": "transferred the guild",
-    "guild.unsuspend": "lifted the suspension of",
-    "guild.update": "changed the guild",
-    "job.discard": "discarded a job of",
-    "job.retry": "retried a job of",
-    "operator.remove": "removed the operator",
-    "operator.set": "set the operator role of",
-    "queue.retry": "retried the failed jobs of",
-    "registration.approve": "approved the registration of",
-    "registration.reject": "rejected the registration of",
-    "registration_invite.create": "created a registration invite",
-    "registration_invite.delete": "deleted a registration invite",
-    "report.assign": "took over the report on the",
-    "report.decide": "decided about the report on the",
-    "report.unassign": "released the report on the",
-    "upload.reject": "rejected an upload of",
-    "user.create": "created the account",
-    "user.delete": "scheduled the deletion of",
-    "user.deleted": "deleted the account",
-    "user.end_session": "ended a session of",
-    "user.end_sessions": "ended the sessions of",
-    "user.export": "exported the data of",
-    "user.restore": "restored",
-    "user.set_password": "set the password of",
-    "user.set_premium": "set the premium tier of",
-    "user.set_quota": "set the storage quota of",
-    "user.suspend": "suspended",
-    "user.unsuspend": "lifted the suspension of",
-}
-"""Phrases for the actions of the audit log."""
-
-AUTOMATIC_ACTIONS: Final = frozenset({"guild.deleted", "upload.reject", "user.deleted"})
-"""Actions that the server performs without an operator."""
 
 TARGET_PATHS: Final = {"user": "users", "guild": "guilds", "application": "applications", "report": "reports"}
 """Section of the pages of targets by the kind of the target."""
@@ -203,7 +118,7 @@ class SearchPage:
     """One page of the results of a search by text and state; the next page starts after the last ID."""
 
     def __init__(self, request: PageRequest, path: str, states: Sequence[tuple[str, str]] = ()) -> None:
-        self.states = states
+        self.states = translate_labels(states)
         self.text = request.query_parameter("query").strip()[: administration.SEARCH_TEXT_MAX]
         state = request.query_parameter("state")
         self.state = state if state in dict(states) else ""
@@ -233,9 +148,14 @@ def _frame_context(operator: Operator) -> dict[str, Any]:
     """Return the template context that all pages of the console share."""
     return {
         "operator": operator,
-        "sections": SECTIONS,
-        "actions": ACTIONS,
-        "automatic_actions": AUTOMATIC_ACTIONS,
+        "sections": translate_labels(texts.SECTIONS),
+        "role_names": texts.ROLE_NAMES,
+        "role_sentences": texts.ROLE_SENTENCES,
+        "actions": audit_texts.ACTIONS,
+        "automatic_actions": audit_texts.AUTOMATIC_ACTIONS,
+        "action_sentence": audit_texts.action_sentence,
+        "action_detail": audit_texts.action_detail,
+        "target_name": audit_texts.target_name,
         "target_paths": TARGET_PATHS,
         "home": CONSOLE_PATH,
         "can_moderate": operator.role in (OperatorRole.OWNER, OperatorRole.MODERATOR),

@@ -8,6 +8,7 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import legal_documents as wire
 from hubbub.protocol.resources.administration import Operator
 from hubbub.protocol.resources.legal_documents import DocumentKind
+from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web.console.common import (
     CONSOLE_PATH,
     console_page,
@@ -15,18 +16,18 @@ from hubbub.server.transports.web.console.common import (
     render,
     render_errors,
 )
+from hubbub.server.transports.web.console.texts import DOCUMENT_TITLES
 from hubbub.server.transports.web.page_requests import PageRequest
 
 PATH: Final = "/documents"
 """Path of the page, relative to `CONSOLE_PATH`."""
-TITLES: Final = {DocumentKind.TERMS: "Terms of use", DocumentKind.PRIVACY: "Privacy notice"}
 
 
 @console_page("GET", PATH)
 async def list_documents(request: PageRequest, operator: Operator) -> web.Response:
     """List the terms and the privacy notice with their versions."""
     versions = {document.kind: document for document in await request.call(wire.LIST_DOCUMENTS)}
-    return render(request, "documents.html", operator, titles=TITLES, versions=versions)
+    return render(request, "documents.html", operator, titles=DOCUMENT_TITLES, versions=versions)
 
 
 @console_page("GET", PATH + "/{document_kind:terms|privacy}")
@@ -45,7 +46,7 @@ async def publish_document(request: PageRequest, operator: Operator) -> web.Resp
     except ApiError as error:
         context = await _context(request)
         return render_errors(request, "document.html", error, operator, fields=("content",), **context)
-    return request.redirect(CONSOLE_PATH + PATH, notice="Document published.")
+    return request.redirect(CONSOLE_PATH + PATH, notice=gettext("Document published."))
 
 
 async def _context(request: PageRequest) -> dict[str, Any]:
@@ -56,4 +57,4 @@ async def _context(request: PageRequest) -> dict[str, Any]:
         if error.status != 404:
             raise
         content = ""
-    return {"kind": kind, "document_title": TITLES[kind], "content": content}
+    return {"kind": kind, "document_title": gettext(DOCUMENT_TITLES[kind]), "content": content}

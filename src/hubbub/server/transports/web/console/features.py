@@ -7,6 +7,7 @@ from aiohttp import web
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import features as wire
 from hubbub.protocol.resources.administration import Operator
+from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web.console.common import (
     CONSOLE_PATH,
     console_page,
@@ -14,20 +15,11 @@ from hubbub.server.transports.web.console.common import (
     render,
     render_errors,
 )
+from hubbub.server.transports.web.console.texts import FEATURES
 from hubbub.server.transports.web.page_requests import PageRequest
 
 PATH: Final = "/features"
 """Path of the page, relative to `CONSOLE_PATH`."""
-FEATURES: Final = {
-    "registration": ("Registration", "New users can create accounts."),
-    "guild_creation": ("Guild creation", "Users can create guilds, also from templates."),
-    "uploads": ("Uploads", "Users and bots can send files."),
-    "voice": ("Voice", "Users can join calls. Running calls continue while it is off."),
-    "applications": ("Applications", "Users can create, authorize and install applications."),
-    "push": ("Push notifications", "Browsers receive push notifications."),
-    "link_previews": ("Link previews", "The server fetches the links of messages and shows previews of them."),
-}
-"""Title and description of each feature."""
 
 
 @console_page("GET", PATH)
@@ -47,8 +39,13 @@ async def switch_feature(request: PageRequest, operator: Operator) -> web.Respon
         await request.call(wire.SET_FEATURE, name, body=body)
     except ApiError as error:
         return render_errors(request, "features.html", error, operator, fields=(), **await _context(request))
-    title = FEATURES[name][0]
-    return request.redirect(CONSOLE_PATH + PATH, notice=f"{title}: switched {'on' if is_on else 'off'}.")
+    title = gettext(FEATURES[name][0])
+    notice = (
+        gettext("{feature}: switched on.", feature=title)
+        if is_on
+        else gettext("{feature}: switched off.", feature=title)
+    )
+    return request.redirect(CONSOLE_PATH + PATH, notice=notice)
 
 
 async def _context(request: PageRequest) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from aiohttp import web
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import file_administration as wire
 from hubbub.protocol.resources.administration import SEARCH_TEXT_MAX, Operator
+from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web.console.common import (
     CONSOLE_PATH,
     PAGE_SIZE,
@@ -37,7 +38,7 @@ async def delete_file(request: PageRequest, operator: Operator) -> web.Response:
         await request.call(wire.ADMINISTRATIVELY_DELETE_FILE, request.path_parameter("attachment_id"), body=body)
     except ApiError as error:
         return render_errors(request, "files.html", error, operator, fields=(), **await _context(request))
-    return request.redirect(CONSOLE_PATH + PATH, notice="File deleted.")
+    return request.redirect(CONSOLE_PATH + PATH, notice=gettext("File deleted."))
 
 
 @console_page("POST", r"/users/{user_id:\d{1,19}}/quota")
@@ -45,7 +46,7 @@ async def set_user_quota(request: PageRequest, operator: Operator) -> web.Respon
     """Set the storage quota of an account."""
     user_id = request.path_parameter("user_id")
     await request.call(wire.SET_USER_QUOTA, user_id, body=_quota_body(request))
-    return request.redirect(f"{CONSOLE_PATH}/users/{user_id}", notice="Storage quota saved.")
+    return request.redirect(f"{CONSOLE_PATH}/users/{user_id}", notice=gettext("Storage quota saved."))
 
 
 @console_page("POST", r"/guilds/{guild_id:\d{1,19}}/quota")
@@ -53,7 +54,7 @@ async def set_guild_quota(request: PageRequest, operator: Operator) -> web.Respo
     """Set the storage quota of a guild."""
     guild_id = request.path_parameter("guild_id")
     await request.call(wire.SET_GUILD_QUOTA, guild_id, body=_quota_body(request))
-    return request.redirect(f"{CONSOLE_PATH}/guilds/{guild_id}", notice="Storage quota saved.")
+    return request.redirect(f"{CONSOLE_PATH}/guilds/{guild_id}", notice=gettext("Storage quota saved."))
 
 
 def _quota_body(request: PageRequest) -> dict[str, Any]:

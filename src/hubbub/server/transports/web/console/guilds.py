@@ -9,8 +9,8 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import administration, file_administration
 from hubbub.protocol.resources import guild_administration as wire
 from hubbub.protocol.resources.administration import Operator
+from hubbub.server.core.translation import gettext, gettext_noop
 from hubbub.server.transports.web.console.common import (
-    GRACE_PERIODS,
     SearchPage,
     TargetPage,
     console_page,
@@ -18,12 +18,17 @@ from hubbub.server.transports.web.console.common import (
     render,
     render_errors,
 )
+from hubbub.server.transports.web.console.texts import grace_periods
 from hubbub.server.transports.web.page_requests import PageRequest
 
 PATH: Final = "/guilds"
 """Path of the page, relative to `CONSOLE_PATH`."""
 GUILD_PATH: Final = PATH + r"/{guild_id:\d{1,19}}"
-STATES: Final = (("", "All guilds"), ("suspended", "Suspended"), ("deleting", "Being deleted"))
+STATES: Final = (
+    ("", gettext_noop("All guilds")),
+    ("suspended", gettext_noop("Suspended")),
+    ("deleting", gettext_noop("Being deleted")),
+)
 
 
 @console_page("GET", PATH)
@@ -44,13 +49,13 @@ async def show_guild(request: PageRequest, operator: Operator) -> web.Response:
 async def suspend_guild(request: PageRequest, operator: Operator) -> web.Response:
     """Suspend a guild for the reason of the form."""
     body = {"reason": request.form.trimmed("reason")}
-    return await PAGE.act(request, operator, wire.SUSPEND_GUILD, body, "Guild suspended.", ("reason",))
+    return await PAGE.act(request, operator, wire.SUSPEND_GUILD, body, gettext("Guild suspended."), ("reason",))
 
 
 @console_page("POST", GUILD_PATH + "/unsuspend")
 async def unsuspend_guild(request: PageRequest, operator: Operator) -> web.Response:
     """Lift the suspension of a guild."""
-    return await PAGE.act(request, operator, wire.UNSUSPEND_GUILD, reason_body(request), "Suspension lifted.")
+    return await PAGE.act(request, operator, wire.UNSUSPEND_GUILD, reason_body(request), gettext("Suspension lifted."))
 
 
 @console_page("POST", GUILD_PATH + "/transfer")
@@ -59,10 +64,10 @@ async def transfer_guild(request: PageRequest, operator: Operator) -> web.Respon
     username = request.form.trimmed("owner")[: administration.SEARCH_TEXT_MAX]
     matching_users = await request.call(administration.SEARCH_USERS, query={"username": [username]}) if username else []
     if not matching_users:
-        error = errors.invalid("owner", "UNKNOWN_USER", "There is no user with this name.")
+        error = errors.invalid("owner", "UNKNOWN_USER", gettext("There is no user with this name."))
         return render_errors(request, "guild.html", error, operator, fields=("owner",), **await _context(request))
     body = {"owner_id": str(int(matching_users[0].id))} | reason_body(request)
-    return await PAGE.act(request, operator, wire.TRANSFER_GUILD, body, "Ownership transferred.", ("owner",))
+    return await PAGE.act(request, operator, wire.TRANSFER_GUILD, body, gettext("Ownership transferred."), ("owner",))
 
 
 @console_page("POST", GUILD_PATH + "/delete")
@@ -75,16 +80,16 @@ async def delete_guild(request: PageRequest, operator: Operator) -> web.Response
     fields = ("deletion_reason", "grace_days", "confirm")
     context = await _context(request)
     if form.trimmed("confirm") != context["guild"].name:
-        error = errors.invalid("confirm", "NAME_DIFFERS", "Type the name of the guild exactly as shown.")
+        error = errors.invalid("confirm", "NAME_DIFFERS", gettext("Type the name of the guild exactly as shown."))
         return render_errors(request, "guild.html", error, operator, fields=fields, **context)
-    notice = "The guild is being deleted."
+    notice = gettext("The guild is being deleted.")
     return await PAGE.act(request, operator, wire.ADMINISTRATIVELY_DELETE_GUILD, body, notice, fields)
 
 
 @console_page("POST", GUILD_PATH + "/restore")
 async def restore_guild(request: PageRequest, operator: Operator) -> web.Response:
     """Cancel the deletion of a guild."""
-    return await PAGE.act(request, operator, wire.RESTORE_GUILD, reason_body(request), "Guild restored.")
+    return await PAGE.act(request, operator, wire.RESTORE_GUILD, reason_body(request), gettext("Guild restored."))
 
 
 async def _context(request: PageRequest) -> dict[str, Any]:
@@ -94,13 +99,13 @@ async def _context(request: PageRequest) -> dict[str, Any]:
         "guild": await request.call(wire.GET_ADMINISTERED_GUILD, guild_id),
         "storage": await request.call(file_administration.GET_GUILD_STORAGE, guild_id),
         "entries": await request.call(administration.LIST_OPERATOR_ACTIONS, query=query),
-        "grace_periods": GRACE_PERIODS,
+        "grace_periods": grace_periods(),
     }
 
 
 def _replace_error(error: ApiError) -> ApiError:
     if error.kind is errors.UNKNOWN_MEMBER:
-        return errors.invalid("owner", "UNKNOWN_MEMBER", "This user is not a member of the guild.")
+        return errors.invalid("owner", "UNKNOWN_MEMBER", gettext("This user is not a member of the guild."))
     return error
 
 

@@ -8,15 +8,17 @@ from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import administration as wire
 from hubbub.protocol.resources.administration import Operator
+from hubbub.server.core.translation import gettext, gettext_noop
 from hubbub.server.transports.web.console.common import CONSOLE_PATH, console_page, render, render_errors
+from hubbub.server.transports.web.console.texts import ROLE_NAMES, translate_labels
 from hubbub.server.transports.web.page_requests import PageRequest
 
 PATH: Final = "/operators"
 """Path of the page, relative to `CONSOLE_PATH`."""
 ROLES: Final = (
-    ("auditor", "Auditor: reads everything"),
-    ("moderator", "Moderator: suspends and deletes accounts"),
-    ("owner", "Owner: manages operators"),
+    ("auditor", gettext_noop("Auditor: reads everything")),
+    ("moderator", gettext_noop("Moderator: suspends and deletes accounts")),
+    ("owner", gettext_noop("Owner: manages operators")),
 )
 FIELDS: Final = ("username", "role", "reason")
 
@@ -38,12 +40,15 @@ async def set_operator(request: PageRequest, operator: Operator) -> web.Response
     try:
         matching_users = await request.call(wire.SEARCH_USERS, query={"username": [username]})
         if not matching_users:
-            raise errors.invalid("username", "UNKNOWN_USER", "There is no user with this name.")
+            raise errors.invalid("username", "UNKNOWN_USER", gettext("There is no user with this name."))
         user = matching_users[0]
         await request.call(wire.SET_OPERATOR, user.id, body=body)
     except ApiError as error:
         return render_errors(request, "operators.html", error, operator, fields=FIELDS, **await _context(request))
-    return request.redirect(CONSOLE_PATH + PATH, notice=f"{user.username} now has the role {body['role']}.")
+    notice = gettext(
+        "{username} now has the role {role}.", username=user.username, role=gettext(ROLE_NAMES[body["role"]])
+    )
+    return request.redirect(CONSOLE_PATH + PATH, notice=notice)
 
 
 @console_page("POST", PATH + r"/{user_id:\d{1,19}}/remove")
@@ -54,9 +59,9 @@ async def remove_operator(request: PageRequest, operator: Operator) -> web.Respo
     except ApiError as error:
         return render_errors(request, "operators.html", error, operator, fields=(), **await _context(request))
     if str(int(operator.user_id)) == request.path_parameter("user_id"):
-        return request.redirect("/", notice="You are not an operator anymore.")
-    return request.redirect(CONSOLE_PATH + PATH, notice="Role removed.")
+        return request.redirect("/", notice=gettext("You are not an operator anymore."))
+    return request.redirect(CONSOLE_PATH + PATH, notice=gettext("Role removed."))
 
 
 async def _context(request: PageRequest) -> dict[str, Any]:
-    return {"operators": await request.call(wire.LIST_OPERATORS), "roles": ROLES}
+    return {"operators": await request.call(wire.LIST_OPERATORS), "roles": translate_labels(ROLES)}

@@ -9,6 +9,7 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.operation import Operation
 from hubbub.protocol.resources import administration as wire
 from hubbub.protocol.resources.administration import Operator
+from hubbub.server.core.translation import gettext, ngettext
 from hubbub.server.transports.web.console.common import CONSOLE_PATH, console_page, render
 from hubbub.server.transports.web.page_requests import PageRequest
 
@@ -39,20 +40,20 @@ async def show_queues(request: PageRequest, operator: Operator) -> web.Response:
 async def retry_queue(request: PageRequest, operator: Operator) -> web.Response:
     """Retry the failed jobs of a queue."""
     retried_jobs = await request.call(wire.RETRY_JOB_QUEUE, request.form.trimmed("kind"), body={})
-    noun = "job" if retried_jobs.count == 1 else "jobs"
-    return request.redirect(CONSOLE_PATH + PATH, notice=f"Retrying {retried_jobs.count} {noun}.")
+    notice = ngettext("Retrying {count} job.", "Retrying {count} jobs.", retried_jobs.count)
+    return request.redirect(CONSOLE_PATH + PATH, notice=notice)
 
 
 @console_page("POST", PATH + r"/jobs/{job_id:\d{1,18}}/retry")
 async def retry_job(request: PageRequest, operator: Operator) -> web.Response:
     """Retry a job, unless it has finished in the meantime."""
-    return await _act(request, wire.RETRY_JOB, "Retrying the job.")
+    return await _act(request, wire.RETRY_JOB, gettext("Retrying the job."))
 
 
 @console_page("POST", PATH + r"/jobs/{job_id:\d{1,18}}/discard")
 async def discard_job(request: PageRequest, operator: Operator) -> web.Response:
     """Discard a job that failed permanently, unless it has finished in the meantime."""
-    return await _act(request, wire.DISCARD_JOB, "Job discarded.")
+    return await _act(request, wire.DISCARD_JOB, gettext("Job discarded."))
 
 
 async def _act(request: PageRequest, operation: Operation[Any, Any], notice: str) -> web.Response:
@@ -61,5 +62,5 @@ async def _act(request: PageRequest, operation: Operation[Any, Any], notice: str
     except ApiError as error:
         if error.kind is not errors.NOT_FOUND:
             raise
-        notice = "This job has finished in the meantime."
+        notice = gettext("This job has finished in the meantime.")
     return request.redirect(CONSOLE_PATH + PATH, notice=notice)

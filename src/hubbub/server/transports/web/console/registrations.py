@@ -7,6 +7,7 @@ from aiohttp import web
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import registration as wire
 from hubbub.protocol.resources.administration import Operator
+from hubbub.server.core.translation import gettext, gettext_noop
 from hubbub.server.transports.web.console.common import (
     CONSOLE_PATH,
     PAGE_SIZE,
@@ -19,13 +20,13 @@ from hubbub.server.transports.web.page_requests import PageRequest
 
 PATH: Final = "/registrations"
 """Path of the page, relative to `CONSOLE_PATH`."""
-STATES: Final = (("pending", "Waiting"), ("rejected", "Rejected"))
+STATES: Final = (("pending", gettext_noop("Waiting")), ("rejected", gettext_noop("Rejected")))
 FIELDS: Final = ("note", "email", "uses_max", "expires_in_days")
 MODES: Final = {
-    "open": "Every visitor can register.",
-    "invite": "Visitors register with an invite.",
-    "approval": "An operator approves new accounts. An invite replaces the approval.",
-    "closed": "Registration is closed.",
+    "open": gettext_noop("Every visitor can register."),
+    "invite": gettext_noop("Visitors register with an invite."),
+    "approval": gettext_noop("An operator approves new accounts. An invite replaces the approval."),
+    "closed": gettext_noop("Registration is closed."),
 }
 
 
@@ -41,7 +42,7 @@ async def decide_registration(request: PageRequest, operator: Operator) -> web.R
     is_approved = request.form.text("approve") == "1"
     operation = wire.APPROVE_REGISTRATION if is_approved else wire.REJECT_REGISTRATION
     await request.call(operation, request.path_parameter("user_id"), body=reason_body(request))
-    notice = "Registration approved." if is_approved else "Registration rejected."
+    notice = gettext("Registration approved.") if is_approved else gettext("Registration rejected.")
     return request.redirect(CONSOLE_PATH + PATH, notice=notice)
 
 
@@ -63,7 +64,7 @@ async def create_invite(request: PageRequest, operator: Operator) -> web.Respons
         context = await _context(request)
         return render_errors(request, "registrations.html", error, operator, fields=FIELDS, **context)
     if invite.url is None:
-        return request.redirect(CONSOLE_PATH + PATH, notice="The invite is sent by mail.")
+        return request.redirect(CONSOLE_PATH + PATH, notice=gettext("The invite is sent by mail."))
     return render(request, "registration_invite.html", operator, invite=invite)
 
 
@@ -71,7 +72,7 @@ async def create_invite(request: PageRequest, operator: Operator) -> web.Respons
 async def delete_invite(request: PageRequest, operator: Operator) -> web.Response:
     """Delete a registration invite."""
     await request.call(wire.DELETE_REGISTRATION_INVITE, request.path_parameter("invite_id"), body=reason_body(request))
-    return request.redirect(CONSOLE_PATH + PATH, notice="Invite deleted.")
+    return request.redirect(CONSOLE_PATH + PATH, notice=gettext("Invite deleted."))
 
 
 async def _context(request: PageRequest) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import moderation_decisions, reports
 from hubbub.protocol.resources.administration import Operator
 from hubbub.protocol.resources.reports import ReportTarget
+from hubbub.server.core.translation import gettext, gettext_noop
 from hubbub.server.transports.web.console.common import CONSOLE_PATH, PAGE_SIZE, console_page, render, render_errors
 from hubbub.server.transports.web.page_requests import PageRequest
 
@@ -17,47 +18,60 @@ PATH: Final = "/reports"
 CASE_PATH: Final = PATH + r"/{case_id:\d{1,19}}"
 APPEALS_PATH: Final = "/appeals"
 
-STATES: Final = (("open", "Open"), ("decided", "Decided"), ("", "All"))
-KINDS: Final = (("", "All"), ("message", "Messages"), ("user", "Users"), ("guild", "Guilds"))
-AGES: Final = (("", "Any"), ("24", "Older than a day"), ("168", "Older than a week"))
+STATES: Final = (("open", gettext_noop("Not decided")), ("decided", gettext_noop("Decided")), ("", gettext_noop("All")))
+KINDS: Final = (
+    ("", gettext_noop("All")),
+    ("message", gettext_noop("Messages")),
+    ("user", gettext_noop("Users")),
+    ("guild", gettext_noop("Guilds")),
+)
+AGES: Final = (
+    ("", gettext_noop("Any")),
+    ("24", gettext_noop("Older than a day")),
+    ("168", gettext_noop("Older than a week")),
+)
 """Minimum ages of cases in hours, with their labels."""
 REASONS: Final = (
-    ("spam", "Spam or scam"),
-    ("harassment", "Harassment"),
-    ("hate", "Hate"),
-    ("violence", "Violence"),
-    ("sexual_content", "Sexual content"),
-    ("minor_safety", "Danger to minors"),
-    ("self_harm", "Self-harm"),
-    ("malware", "Harmful file or link"),
-    ("impersonation", "Impersonation"),
-    ("illegal", "Other illegal content"),
-    ("other", "Other"),
+    ("spam", gettext_noop("Spam or scam")),
+    ("harassment", gettext_noop("Harassment")),
+    ("hate", gettext_noop("Hate")),
+    ("violence", gettext_noop("Violence")),
+    ("sexual_content", gettext_noop("Sexual content")),
+    ("minor_safety", gettext_noop("Danger to minors")),
+    ("self_harm", gettext_noop("Self-harm")),
+    ("malware", gettext_noop("Harmful file or link")),
+    ("impersonation", gettext_noop("Impersonation")),
+    ("illegal", gettext_noop("Other illegal content")),
+    ("other", gettext_noop("Other")),
 )
 ACTION_LABELS: Final = {
-    "dismiss": "Dismiss",
-    "warn": "Warn the account",
-    "delete_message": "Delete the message",
-    "suspend_user": "Suspend the account",
-    "suspend_guild": "Suspend the guild",
+    "dismiss": gettext_noop("Dismiss the reports"),
+    "warn": gettext_noop("Warn the account"),
+    "delete_message": gettext_noop("Delete the message"),
+    "suspend_user": gettext_noop("Suspend the account"),
+    "suspend_guild": gettext_noop("Suspend the guild"),
 }
 """Labels of actions to choose."""
 OUTCOME_LABELS: Final = {
-    "dismiss": "Dismissed",
-    "warn": "Warning",
-    "delete_message": "Deleted message",
-    "suspend_user": "Suspension of the account",
-    "suspend_guild": "Suspension of the guild",
+    "dismiss": gettext_noop("Dismissed"),
+    "warn": gettext_noop("Warning of the account"),
+    "delete_message": gettext_noop("Deleted message"),
+    "suspend_user": gettext_noop("Suspension of the account"),
+    "suspend_guild": gettext_noop("Suspension of the guild"),
 }
 """Labels of actions that were taken."""
-APPEAL_STATES: Final = (("pending", "Open"), ("granted", "Granted"), ("rejected", "Rejected"))
+APPEAL_STATES: Final = (
+    ("pending", gettext_noop("Not decided")),
+    ("granted", gettext_noop("Granted")),
+    ("rejected", gettext_noop("Rejected")),
+)
 DECISION_FIELDS: Final = ("action", "note", "ends_at", "delete_message")
 
 
 @console_page("GET", PATH)
 async def list_cases(request: PageRequest, operator: Operator) -> web.Response:
     """List the reported objects."""
-    choices = {"state": STATES, "kind": KINDS, "reason": (("", "All"), *REASONS), "age": AGES}
+    choices = {"state": STATES, "kind": KINDS, "reason": (("", gettext_noop("All")), *REASONS), "age": AGES}
     # Without the filter `state` the page shows the open cases.
     chosen_filters = {"state": "open"} | {
         name: request.query_parameter(name) for name in choices if name in request.http_request.query
@@ -99,7 +113,7 @@ async def assign_case(request: PageRequest, operator: Operator) -> web.Response:
     """Assign a case to the operator, or remove the assignment."""
     is_assigned = request.form.text("assigned") == "1"
     await request.call(reports.ASSIGN_REPORT_CASE, request.path_parameter("case_id"), body={"assigned": is_assigned})
-    notice = "The case is assigned to you." if is_assigned else "The case is assigned to no operator."
+    notice = gettext("The case is assigned to you.") if is_assigned else gettext("The case is assigned to no operator.")
     return request.redirect(_case_path(request), notice=notice)
 
 
@@ -118,7 +132,7 @@ async def decide_case(request: PageRequest, operator: Operator) -> web.Response:
         return render_errors(
             request, "report.html", error, operator, fields=DECISION_FIELDS, **await _case_context(request)
         )
-    return request.redirect(CONSOLE_PATH + PATH, notice="Decision saved. The reporters are notified.")
+    return request.redirect(CONSOLE_PATH + PATH, notice=gettext("Decision saved. The reporters are notified."))
 
 
 @console_page("GET", APPEALS_PATH)
@@ -137,7 +151,7 @@ async def decide_appeal(request: PageRequest, operator: Operator) -> web.Respons
     except ApiError as error:
         context = await _appeals_context(request)
         return render_errors(request, "appeals.html", error, operator, fields=(), **context)
-    notice = "Appeal granted. The decision is reversed." if is_granted else "Appeal rejected."
+    notice = gettext("Appeal granted. The decision is reversed.") if is_granted else gettext("Appeal rejected.")
     return request.redirect(CONSOLE_PATH + APPEALS_PATH, notice=notice)
 
 
@@ -164,7 +178,7 @@ async def _case_context(request: PageRequest) -> dict[str, Any]:
         "distinct_evidence": distinct_evidence,
         "reasons": dict(REASONS),
         "outcome_labels": OUTCOME_LABELS,
-        "action_choices": [(name, label) for name, label in ACTION_LABELS.items() if name in action_names],
+        "action_choices": [(name, gettext(label)) for name, label in ACTION_LABELS.items() if name in action_names],
     }
 
 

@@ -9,6 +9,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import session_administration as wire
 from hubbub.protocol.resources.administration import Operator
+from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web.console.common import CONSOLE_PATH, PAGE_SIZE, console_page, reason_body, render
 from hubbub.server.transports.web.page_requests import PageRequest, is_local_path
 
@@ -43,13 +44,13 @@ async def show_sessions(request: PageRequest, operator: Operator) -> web.Respons
 @console_page("POST", PATH + r"/{session_id:\d{1,19}}/end")
 async def end_session(request: PageRequest, operator: Operator) -> web.Response:
     """End a session, unless it has ended in the meantime, and show the page of the form again."""
-    notice = "Session ended."
+    notice = gettext("Session ended.")
     try:
         await request.call(wire.END_SESSION, request.path_parameter("session_id"), body=reason_body(request))
     except ApiError as error:
         if error.kind is not errors.UNKNOWN_SESSION:
             raise
-        notice = "This session has ended in the meantime."
+        notice = gettext("This session has ended in the meantime.")
     return_path = request.form.trimmed("return_path")
     return request.redirect(return_path if is_local_path(return_path) else CONSOLE_PATH + PATH, notice=notice)
 
