@@ -324,6 +324,14 @@ async def test_channels_are_created_edited_restricted_and_deleted(
     assert updated_channel.nsfw
     await channel.delete()
     assert (await bot.wait_event("guild_channel_delete")).id == channel.id
+
+    # The library sends an empty list of overwrites and documents that the channel is synced with its category.
+    await category.set_permissions(guild.default_role, view_channel=False)
+    await bot.wait_event("guild_channel_update", lambda _, after: after.id == category.id)
+    synced = await guild.create_text_channel("ledger", category=category)
+    created = await bot.wait_event("guild_channel_create", lambda created: created.id == synced.id)
+    assert created.permissions_synced
+    assert not created.permissions_for(bob).view_channel
     await guild.edit(name="Market Square")
     _, updated_channel = await bot.wait_event("guild_update")
     assert updated_channel.name == "Market Square"

@@ -1,8 +1,9 @@
 """No operation grants, directly or by copying, moving, syncing, installing or editing, a permission that the caller lacks.
 
 The caller has every permission except ADMINISTRATOR and BAN_MEMBERS. Each attempt tries to allow BAN_MEMBERS to a
-role, to assign or offer a role that has it, or to change such a role or overwrite. The last test finds new operations
-that change channels, roles or rules.
+role, to assign or offer a role that has it, or to change such a role or overwrite. A channel that is created in a
+category grants what the category grants (decisions/0181). The last test finds new operations that change channels, roles
+or rules.
 """
 
 from collections.abc import Awaitable, Callable
@@ -182,6 +183,27 @@ async def test_an_attempt_to_grant_a_missing_permission_is_rejected(world: World
 
     response.rejected(403, 50013)
     assert await read_grants(setup) == grants_before
+
+
+@pytest.mark.parametrize("body", [{}, {"permission_overwrites": None}, {"permission_overwrites": []}])
+async def test_a_channel_created_in_a_category_grants_what_the_category_grants(
+    world: World, body: dict[str, Any]
+) -> None:
+    setup = await create_setup(world)
+    overwrites_before, *grants_before = await read_grants(setup)
+
+    path = f"/guilds/{setup.guild.id}/channels"
+    response = await setup.caller.post(path, json={"name": "new", "parent_id": str(setup.category_id)} | body)
+
+    # Every role and member has the same overwrites as in the category, so the caller still lacks the permission there.
+    channel_id = response.ok()["id"]
+    overwrites, *grants = await read_grants(setup)
+    assert overwrites.pop(channel_id) == overwrites_before[str(setup.category_id)]
+    assert (overwrites, grants) == (overwrites_before, grants_before)
+    # The caller can neither extend the copy nor make an existing channel equal to it.
+    role_path = f"/channels/{channel_id}/permissions/{setup.role_id}"
+    (await setup.caller.put(role_path, json=overwrite(setup.role_id))).rejected(403, 50013)
+    (await sync_channel(setup)).rejected(403, 50013)
 
 
 async def test_onboarding_cannot_offer_a_role_above_the_callers(world: World) -> None:

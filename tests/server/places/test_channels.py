@@ -201,18 +201,34 @@ async def test_the_bitrate_limit_depends_on_guild_and_channel_type(world: World)
     assert (created_channel["bitrate"], created_channel["user_limit"]) == (384_000, 99)
 
 
-async def test_a_channel_inherits_its_categorys_overwrites_by_default(world: World) -> None:
+@pytest.mark.parametrize("body", [{}, {"permission_overwrites": None}, {"permission_overwrites": []}])
+async def test_a_channel_without_own_overwrites_has_those_of_its_category(world: World, body: dict[str, Any]) -> None:
     guild = await world.guild()
     category_id = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
     await guild.overwrite(category_id, guild.id, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
-    channel_with_inherited_overwrites = await guild.get_channel(await guild.channel("a", parent_id=str(category_id)))
-    channel_with_own_overwrites = await guild.get_channel(
-        await guild.channel("b", parent_id=str(category_id), permission_overwrites=[])
-    )
-    assert channel_with_inherited_overwrites["permission_overwrites"] == [
-        {"id": str(guild.id), "type": OverwriteType.ROLE, "allow": "0", "deny": str(Permissions.SEND_MESSAGES)}
+
+    channel_id = await guild.channel("a", parent_id=str(category_id), **body)
+
+    synced_overwrite = {"id": str(guild.id), "type": OverwriteType.ROLE, "allow": "0"}
+    assert (await guild.get_channel(channel_id))["permission_overwrites"] == [
+        synced_overwrite | {"deny": str(Permissions.SEND_MESSAGES)}
     ]
-    assert channel_with_own_overwrites["permission_overwrites"] == []
+    # The channel is synced: a later change of the category applies to it.
+    await guild.overwrite(category_id, guild.id, deny=Permissions.ADD_REACTIONS, target_type=OverwriteType.ROLE)
+    assert (await guild.get_channel(channel_id))["permission_overwrites"] == [
+        synced_overwrite | {"deny": str(Permissions.ADD_REACTIONS)}
+    ]
+
+
+async def test_a_channel_with_own_overwrites_has_none_of_its_category(world: World) -> None:
+    guild = await world.guild()
+    category_id = await guild.channel("Rooms", type=ChannelType.GUILD_CATEGORY)
+    await guild.overwrite(category_id, guild.id, deny=Permissions.SEND_MESSAGES, target_type=OverwriteType.ROLE)
+    own_overwrite = {"id": str(guild.owner.id), "type": OverwriteType.MEMBER, "allow": "0", "deny": "0"}
+
+    channel_id = await guild.channel("b", parent_id=str(category_id), permission_overwrites=[own_overwrite])
+
+    assert (await guild.get_channel(channel_id))["permission_overwrites"] == [own_overwrite]
 
 
 async def test_a_guild_has_at_most_500_channels_and_a_category_50(world: World) -> None:
@@ -296,7 +312,8 @@ async def test_a_hidden_category_is_listed_for_users_with_a_visible_channel_in_i
         type=ChannelType.GUILD_CATEGORY,
         permission_overwrites=[{"id": str(guild.id), "type": OverwriteType.ROLE, **HIDING_OVERWRITE}],
     )
-    visible_channel_id = await guild.channel("visible", parent_id=str(category_id), permission_overwrites=[])
+    visible_channel_id = await guild.channel("visible", parent_id=str(category_id))
+    (await guild.owner.patch(f"/channels/{visible_channel_id}", json={"permission_overwrites": []})).ok()
     for is_before, reader in itertools.product((True, False), (bot, member)):
         world.clock.set(changes.CHANNEL_OBFUSCATION.at_ms - is_before)
         listed_channels = (await reader.get(f"/guilds/{guild.id}/channels")).ok()

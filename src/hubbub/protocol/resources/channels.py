@@ -272,7 +272,7 @@ class CreateGuildChannel(Struct, kw_only=True):
     position: Position | None | UnsetType = UNSET
     """Sorting position; channels with the same position are sorted by ID."""
     permission_overwrites: Overwrites | None | UnsetType = UNSET
-    """Permission overwrites; if absent or null, the overwrites of the category."""
+    """Permission overwrites; if absent, null or empty, the overwrites of the category."""
     parent_id: ChannelId | None | UnsetType = UNSET
     """ID of the category; absent or null for a channel without a category."""
     nsfw: bool | None | UnsetType = UNSET

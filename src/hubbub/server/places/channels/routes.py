@@ -68,7 +68,7 @@ def create_guild_channel(call: Call, guild_id: GuildId, body: wire.CreateGuildCh
     if body.parent_id:
         rules.require_parent(call, ChannelRow(0, channel_type, guild_id), body.parent_id, form, "parent_id")
     overwrites: list[OverwriteRow] | None = None
-    if isinstance(body.permission_overwrites, list):
+    if isinstance(body.permission_overwrites, list) and body.permission_overwrites:
         overwrites = rules.build_overwrites(call, guild_id, 0, body.permission_overwrites, form)
         rules.require_permitted_new_overwrites(call, standing, body.parent_id or None, overwrites)
     return actions.create(call, guild_id, body, guild=guild, overwrites=overwrites, form=form)
