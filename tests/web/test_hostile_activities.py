@@ -105,6 +105,24 @@ RUN_LEAK = """async ([script, site]) => {
   try { await run(site, openFrame, leakFrom) } catch {}
 }"""
 
+GATHER_CANDIDATES = """async () => {
+  const candidates = [];
+  try {
+    const connection = new RTCPeerConnection();
+    connection.createDataChannel("data");
+    const isGathered = new Promise(done => {
+      connection.onicecandidate = ({ candidate }) => (candidate ? candidates.push(candidate.candidate) : done());
+    });
+    await connection.setLocalDescription();
+    await isGathered;
+  } catch {}
+  return candidates;
+}"""
+"""Script that returns the network addresses that WebRTC finds; none if the browser blocks WebRTC."""
+
+UNKNOWN_WEBRTC_DIRECTIVE = "Unrecognized Content-Security-Policy directive 'webrtc'"
+"""Error of a browser that cannot block WebRTC."""
+
 MALFORMED_MESSAGES = """() => {
   const cyclic = {};
   cyclic.self = cyclic;
@@ -210,6 +228,19 @@ async def test_an_activity_reaches_only_its_own_server(activity: SampleActivity,
             await page.close()
     assert {name: paths for name, paths in leaks.items() if paths} == {}
     assert {request.path for request in other_site.requests} <= {"/last", "/favicon.ico"}
+
+
+async def test_a_page_on_the_host_of_an_activity_has_no_webrtc_if_the_browser_can_block_it(
+    activity: SampleActivity,
+) -> None:
+    """WebRTC shows the address of the user to other servers. A browser without the directive writes an error."""
+    world, console_texts = activity.app_guild.world, list[str]()
+    async with activity.app_guild.open_page() as page:
+        page.on("console", lambda entry: console_texts.append(entry.text))
+        await page.goto(world.url.replace("127.0.0.1", f"{activity.client.id}.activities.localhost"))
+        candidates = await page.evaluate(GATHER_CANDIDATES)
+    is_directive_unknown = any(UNKNOWN_WEBRTC_DIRECTIVE in text for text in console_texts)
+    assert is_directive_unknown is bool(candidates)
 
 
 async def test_a_page_on_the_host_of_an_activity_cannot_install_a_service_worker(activity: SampleActivity) -> None:

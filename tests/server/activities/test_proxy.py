@@ -187,6 +187,7 @@ async def test_response_headers_allow_embedding_in_a_frame_and_pages_are_not_cac
     assert policy["connect-src"].startswith(f"'self' ws://{activity.host}:{port} data: blob: {web_url}/api/")
     assert f"{web_url}/cdn/avatars/" in policy["img-src"]
     assert "'unsafe-eval'" in policy["script-src"]
+    assert policy["webrtc"] == "'block'"
 
     activity.upstream.response = aiohttp.web.Response(
         body=b"x", content_type="image/png", headers={"Cache-Control": "max-age=600", "ETag": '"1"'}
@@ -485,6 +486,8 @@ async def test_the_frame_relay_is_embeddable_only_by_the_web_client(activity: Pr
     assert page.headers["Content-Type"] == "text/html; charset=utf-8"
     assert page.headers["Content-Security-Policy"].endswith(f"; frame-ancestors {activity.world.url}")
     assert f'data-host-origin="{activity.world.url}"' in page.body.decode()
+    # An activity can use the documents of its own host, so they have the same limit.
+    assert all("; webrtc 'block'" in response.headers["Content-Security-Policy"] for response in (page, script))
     assert script.headers["Content-Type"] == "text/javascript; charset=utf-8"
     assert (await activity.request("/.platform/frame.html", "POST")).status == 405
     assert (await activity.request("/.platform/frame.html", headers={"Host": f"1.{PROXY_HOST}"})).status == 404

@@ -19,6 +19,9 @@ TICKET_PARAMETER: Final = "discord_proxy_ticket"
 PROXY_PREFIX: Final = "/.proxy"
 """Prefix of the paths that a page requests, which is optional or required (`server.requires_prefix`)."""
 
+WEBRTC_DIRECTIVE: Final = "webrtc 'block'"
+"""Directive of Content Security Policy 3 that blocks WebRTC, which shows the user's address to other servers (decisions/0174)."""
+
 _HOP_BY_HOP_HEADERS: Final = frozenset(
     {
         "connection",
@@ -159,6 +162,7 @@ def content_security_policy(config: Config, application_id: int, *, is_prefix_re
             "object-src 'none'",
             "base-uri 'self'",
             "form-action 'self'",
+            WEBRTC_DIRECTIVE,
             f"frame-ancestors {frame_ancestors(config)}",
         )
     )

@@ -11,6 +11,8 @@ from typing import Final
 
 from aiohttp import web
 
+from hubbub.server.transports.activities.headers import WEBRTC_DIRECTIVE
+
 PAGE_PATH: Final = "/.platform/frame.html"
 SCRIPT_PATH: Final = "/.platform/frame.js"
 
@@ -46,7 +48,7 @@ def page(web_origin: str) -> web.Response:
     html = _PAGE_TEMPLATE.format(script=SCRIPT_PATH, host_origin=escape(web_origin), allow=FRAME_PERMISSIONS)
     policy = (
         "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; frame-src 'self'; base-uri 'none'; "
-        f"form-action 'none'; frame-ancestors {web_origin}"
+        f"form-action 'none'; {WEBRTC_DIRECTIVE}; frame-ancestors {web_origin}"
     )
     return web.Response(text=html, content_type="text/html", headers=_response_headers(policy))
 
@@ -54,7 +56,9 @@ def page(web_origin: str) -> web.Response:
 def script() -> web.Response:
     """Return the script of the relay page."""
     return web.Response(
-        text=_SCRIPT_SOURCE, content_type="text/javascript", headers=_response_headers("default-src 'none'")
+        text=_SCRIPT_SOURCE,
+        content_type="text/javascript",
+        headers=_response_headers(f"default-src 'none'; {WEBRTC_DIRECTIVE}"),
     )
 
 
