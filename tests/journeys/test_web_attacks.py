@@ -14,6 +14,7 @@ from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config_sections import LogConfig
 from hubbub.server.transports.web.page_requests import find_pages
+from hubbub.server.transports.web.portal.common import SECTIONS
 from hubbub.server.transports.web.server import PAGE_MODULES
 from tests.oauth import REDIRECT, Client, create_application, set_application_columns, url_parameters
 from tests.pages import PASSWORD, Browser, Page
@@ -115,6 +116,9 @@ async def test_every_page_forbids_frames_and_scripts_of_other_origins(world: Wor
         for page, _ in find_pages(module)
         if page.method == "GET"
     }
+    # The pages of an existing application: the paths above have the ID 1.
+    application_path = f"/developers/{(await create_application(world, owner=mary)).id}"
+    paths |= {f"{application_path}{section}" for section, _ in SECTIONS}
     pages = [await visitor.open(path) for path in sorted(paths) for visitor in (browser, signed_out_browser)]
     pages = [page for page in pages if page.headers.get("Content-Type", "").startswith("text/html")]
 
@@ -124,6 +128,8 @@ async def test_every_page_forbids_frames_and_scripts_of_other_origins(world: Wor
         assert (policy["default-src"], policy["frame-ancestors"], policy["base-uri"]) == ("'none'", "'none'", "'none'")
         assert policy.get("script-src", "'self'") == "'self'"
         assert "unsafe" not in policy.get("style-src", "")
+        if "<script" in page.body:
+            assert (policy["require-trusted-types-for"], "trusted-types" in policy) == ("'script'", True), page.url
         assert page.headers["X-Frame-Options"] == "DENY"
         assert page.headers["Cross-Origin-Opener-Policy"] == "same-origin"
         assert page.headers["X-Content-Type-Options"] == "nosniff"

@@ -12,6 +12,7 @@ from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.intents import Intents
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
+from hubbub.server.transports.web.portal.common import SECTIONS as PORTAL_SECTIONS
 from tests.media import data_uri, png
 from tests.receiver import Receiver
 from tests.web.accessibility import record_problems
@@ -72,6 +73,26 @@ async def create_app(page: Any, world: World, name: str) -> str:
     await page.get_by_text(f"{name} was created.").wait_for()
     application_id: str = page.url.rpartition("/")[2]
     return application_id
+
+
+async def test_scripts_of_the_portal_need_no_markup_from_text(portal_world: World, open_page: OpenPage) -> None:
+    world, violations = portal_world, list[str]()
+    async with open_page() as page:
+        page.on("console", lambda line: violations.append(line.text))
+        page.on("pageerror", lambda error: violations.append(str(error)))
+        await sign_in(page, world)
+        application_id = await create_app(page, world, "Lighthouse")
+        for section, title in PORTAL_SECTIONS:
+            await page.goto(f"{world.url}/developers/{application_id}{section}")
+            await page.get_by_role("link", name=title, exact=True).wait_for()
+            for button in await page.locator("button[data-copy]").all():
+                if await button.is_visible():
+                    await button.click()
+                    await page.get_by_role("status").get_by_text("Copied").wait_for()
+        assert violations == []
+        # Trusted Types are in force: text cannot become markup.
+        error = await page.evaluate("(() => { try { document.body.innerHTML = '<p>' } catch (e) { return e.name } })()")
+        assert error == "TypeError"
 
 
 @pytest.mark.parametrize(("width", "has_script"), [(PHONE_WIDTH, False), (DESKTOP_WIDTH, False), (DESKTOP_WIDTH, True)])

@@ -486,6 +486,7 @@ async def test_the_frame_relay_is_embeddable_only_by_the_web_client(activity: Pr
     assert page.headers["Content-Type"] == "text/html; charset=utf-8"
     assert page.headers["Content-Security-Policy"].endswith(f"; frame-ancestors {activity.world.url}")
     assert f'data-host-origin="{activity.world.url}"' in page.body.decode()
+    assert "require-trusted-types-for 'script'; trusted-types 'none'" in page.headers["Content-Security-Policy"]
     # An activity can use the documents of its own host, so they have the same limit.
     assert all("; webrtc 'block'" in response.headers["Content-Security-Policy"] for response in (page, script))
     assert script.headers["Content-Type"] == "text/javascript; charset=utf-8"

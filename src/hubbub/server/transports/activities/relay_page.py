@@ -48,7 +48,8 @@ def page(web_origin: str) -> web.Response:
     html = _PAGE_TEMPLATE.format(script=SCRIPT_PATH, host_origin=escape(web_origin), allow=FRAME_PERMISSIONS)
     policy = (
         "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; frame-src 'self'; base-uri 'none'; "
-        f"form-action 'none'; {WEBRTC_DIRECTIVE}; frame-ancestors {web_origin}"
+        f"form-action 'none'; {WEBRTC_DIRECTIVE}; require-trusted-types-for 'script'; trusted-types 'none'; "
+        f"frame-ancestors {web_origin}"
     )
     return web.Response(text=html, content_type="text/html", headers=_response_headers(policy))
 

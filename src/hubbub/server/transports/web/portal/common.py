@@ -39,7 +39,7 @@ SECTIONS: Final = (
 
 APPLICATION_PAGE_CSP: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; "
-    "frame-ancestors 'none'"
+    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 """Content-Security-Policy of an application's pages: one script of this server adds copy buttons."""
 
