@@ -27,7 +27,7 @@ JOIN_TIMEOUT_SECONDS: Final = 2.0
 """Maximum time to wait for the thread to end, in seconds."""
 NO_DEVICES: Final = DeviceList((), ())
 
-Open = Callable[[Device], DeviceStream]
+OpenDevice = Callable[[Device], DeviceStream]
 """Function that opens a device."""
 
 
@@ -36,7 +36,7 @@ class DevicePort:
 
     `kind` names the device in log messages, `log` writes a log message, and `open_device` opens a device."""
 
-    def __init__(self, kind: str, open_device: Open, log: Callable[[str, LoggingSeverity], object]) -> None:
+    def __init__(self, kind: str, open_device: OpenDevice, log: Callable[[str, LoggingSeverity], object]) -> None:
         self._kind = kind
         self._open_device = open_device
         self._log = log

@@ -231,18 +231,18 @@ export class Shell {
       return;
     }
     this.#setLocation(guildId, null);
-    const visible = state
+    const visibleChannels = state
       .channelsOf(guildId)
       .filter(
         channel => !isThread(channel) && isMessageable(channel) && state.can(channel.id, Permissions.VIEW_CHANNEL),
       );
     const target =
-      visible.find(channel => channel.id === this.#lastChannelIds.get(guildId)) ??
-      visible.sort(
+      visibleChannels.find(channel => channel.id === this.#lastChannelIds.get(guildId)) ??
+      visibleChannels.sort(
         (a, b) => this.#sortRank(a) - this.#sortRank(b) || a.position - b.position || compareIds(a.id, b.id),
       )[0];
     if (target !== undefined && !this.#isNarrow) this.router.go(channelPath(target), { replace: true });
-    else if (guild.unavailable !== true || !visible.length) {
+    else if (guild.unavailable !== true || !visibleChannels.length) {
       this.#showView(`guild-${guildId}-${guild.unavailable}`, () =>
         this.#messageView(guild.unavailable ? missingText(this.context, guildId) : t("Choose a channel.")),
       );

@@ -46,13 +46,13 @@ async function openSoundboard(anchor, context, channel) {
       api.request("GET", `/guilds/${channel.guild_id}/soundboard-sounds`),
       api.request("GET", "/soundboard-default-sounds"),
     ]);
-    const play = sound => () =>
+    const playHandler = sound => () =>
       runAndReport(() =>
         api.request("POST", `/channels/${channel.id}/send-soundboard-sound`, { json: { sound_id: sound.sound_id } }),
       );
     const sections = [
-      soundSection(state.guilds.get(channel.guild_id)?.name ?? t("Guild"), guildSounds.items, play),
-      soundSection(t("Default sounds"), defaultSounds, play),
+      soundSection(state.guilds.get(channel.guild_id)?.name ?? t("Guild"), guildSounds.items, playHandler),
+      soundSection(t("Default sounds"), defaultSounds, playHandler),
     ].filter(Boolean);
     const node = h("div", { class: "soundboard", role: "dialog", "aria-label": t("Soundboard") }, sections);
     openPopup(anchor, node, { focus: node.querySelector("button") });

@@ -32,22 +32,22 @@ class Forum extends LayoutPart {
     const forum = context.state.channels.get(context.channelId);
     this.chosenTagIds = new Set();
     this.firstMessages = new FirstMessages(context, () => this.isConnected && this.draw());
-    this.head = h("div");
+    this.headArea = h("div");
     this.list = h("ul", { class: "posts", "aria-label": t("Posts") });
-    this.empty = h("p", { class: "muted", hidden: true });
-    this.archived = h("div", { class: "thread-entries" });
+    this.emptyText = h("p", { class: "muted", hidden: true });
+    this.archivedArea = h("div", { class: "thread-entries" });
     this.actions = h("div", { class: "row spread" });
     this.tags = h("div", { class: "forum-tags", role: "group", "aria-label": t("Filter by tags") });
-    this.order = h(
+    this.orderSelect = h(
       "select",
       { "aria-label": t("Sort posts by"), onchange: () => this.draw() },
       Object.entries(SORT_LABELS).map(([value, label]) => h("option", { value }, label)),
     );
-    this.order.value = String(forum?.default_sort_order ?? SortOrder.LATEST_ACTIVITY);
+    this.orderSelect.value = String(forum?.default_sort_order ?? SortOrder.LATEST_ACTIVITY);
     this.#offerArchived();
     this.replaceChildren(
-      this.head,
-      h("div", { class: "forum" }, this.actions, this.tags, this.empty, this.list, this.archived),
+      this.headArea,
+      h("div", { class: "forum" }, this.actions, this.tags, this.emptyText, this.list, this.archivedArea),
     );
   }
 
@@ -61,12 +61,12 @@ class Forum extends LayoutPart {
     const forum = state.channels.get(channelId);
     if (forum === undefined) return;
     this.#drawHead(forum);
-    const all = state.threadsOf(channelId).filter(thread => !thread.thread_metadata?.archived);
-    const posts = this.#sorted(all.filter(post => this.#matchesTags(post, forum)));
+    const activePosts = state.threadsOf(channelId).filter(thread => !thread.thread_metadata?.archived);
+    const posts = this.#sorted(activePosts.filter(post => this.#matchesTags(post, forum)));
     this.#drawActions(forum, posts.length);
     this.#drawTags(forum);
-    this.empty.hidden = posts.length > 0;
-    this.empty.textContent = all.length
+    this.emptyText.hidden = posts.length > 0;
+    this.emptyText.textContent = activePosts.length
       ? t("No active post has these tags. Choose other tags.")
       : t("There are no posts yet. Create the first one.");
     const isGallery = forum.type === ChannelType.GUILD_MEDIA || forum.default_forum_layout === ForumLayout.GRID;
@@ -79,9 +79,9 @@ class Forum extends LayoutPart {
 
   #drawHead(forum) {
     const version = JSON.stringify([forum.name, forum.topic, String(this.context.state.permissionsIn(forum.id))]);
-    if (this.head.dataset.version === version) return;
-    this.head.dataset.version = version;
-    setChildren(this.head, channelHeader(this.context, forum));
+    if (this.headArea.dataset.version === version) return;
+    this.headArea.dataset.version = version;
+    setChildren(this.headArea, channelHeader(this.context, forum));
   }
 
   #drawActions(forum, postCount) {
@@ -97,7 +97,7 @@ class Forum extends LayoutPart {
       h(
         "div",
         { class: "row" },
-        this.order,
+        this.orderSelect,
         canPost ? h("button", { type: "button", class: "button small", onclick: create }, t("New post")) : null,
       ),
     );
@@ -142,7 +142,9 @@ class Forum extends LayoutPart {
 
   #sorted(posts) {
     const keyOf =
-      Number(this.order.value) === SortOrder.CREATION_DATE ? post => post.id : post => post.last_message_id ?? post.id;
+      Number(this.orderSelect.value) === SortOrder.CREATION_DATE
+        ? post => post.id
+        : post => post.last_message_id ?? post.id;
     return posts.sort((a, b) => Number(isPinned(b)) - Number(isPinned(a)) || compareIds(keyOf(b), keyOf(a)));
   }
 
@@ -177,9 +179,9 @@ class Forum extends LayoutPart {
     const { context } = this,
       { state } = context;
     const guild = state.guilds.get(forum.guild_id);
-    const tags = new Map((forum.available_tags ?? []).map(tag => [tag.id, tag]));
-    const applied = (post.applied_tags ?? []).filter(id => tags.has(id));
-    const author = message?.author ? state.displayName(message.author, forum.guild_id) : null;
+    const tagsById = new Map((forum.available_tags ?? []).map(tag => [tag.id, tag]));
+    const appliedTagIds = (post.applied_tags ?? []).filter(id => tagsById.has(id));
+    const authorName = message?.author ? state.displayName(message.author, forum.guild_id) : null;
     const isUnread = state.isUnread(post.id) && post.member;
     const openMenu = event => {
       event.preventDefault();
@@ -193,12 +195,12 @@ class Forum extends LayoutPart {
       h(
         "div",
         { class: "post-body" },
-        applied.length || isPinned(post)
+        appliedTagIds.length || isPinned(post)
           ? h(
               "ul",
               { class: "tags", "aria-label": t("Tags") },
               isPinned(post) ? h("li", null, icon("pin"), ` ${t("Pinned")}`) : null,
-              applied.map(id => h("li", null, tagLabel(tags.get(id), guild))),
+              appliedTagIds.map(id => h("li", null, tagLabel(tagsById.get(id), guild))),
             )
           : null,
         h(
@@ -217,7 +219,7 @@ class Forum extends LayoutPart {
           ? h(
               "p",
               { class: "muted small post-text", dir: "auto" },
-              author ? `${author}: ` : "",
+              authorName ? `${authorName}: ` : "",
               summarizeMessage(message, context),
             )
           : null,
@@ -286,7 +288,7 @@ class Forum extends LayoutPart {
 
   #offerArchived() {
     setChildren(
-      this.archived,
+      this.archivedArea,
       h(
         "button",
         { type: "button", class: "button quiet small", onclick: () => this.#showArchived() },
@@ -301,13 +303,13 @@ class Forum extends LayoutPart {
     try {
       const threads = (await fetchArchivedThreads(context)).filter(post => this.#matchesTags(post, forum));
       setChildren(
-        this.archived,
+        this.archivedArea,
         threads.length
           ? threads.map(thread => threadLink(thread, context, { openMenu: openChannelMenu }))
           : h("p", { class: "muted small" }, t("No archived posts.")),
       );
     } catch (error) {
-      setChildren(this.archived, h("p", { class: "muted small" }, messageErrorText(error)));
+      setChildren(this.archivedArea, h("p", { class: "muted small" }, messageErrorText(error)));
     }
   }
 }

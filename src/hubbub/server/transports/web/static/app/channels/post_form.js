@@ -119,14 +119,20 @@ function fileField(context) {
     files = files.slice(0, ATTACHMENTS_MAX);
     draw(problem);
   });
-  const add = h(
+  const addButton = h(
     "button",
     { type: "button", class: "button quiet small", onclick: () => input.click() },
     icon("plus"),
     t("Add files"),
   );
   return {
-    node: h("div", { class: "field", role: "group", "aria-label": t("Files") }, h("p", null, add, input), list, error),
+    node: h(
+      "div",
+      { class: "field", role: "group", "aria-label": t("Files") },
+      h("p", null, addButton, input),
+      list,
+      error,
+    ),
     read: () => files,
   };
 }

@@ -166,7 +166,7 @@ class Sidebar extends LayoutPart {
           build: () => h("li", { class: "muted side-text" }, t("This guild is temporarily unavailable.")),
         },
       ];
-    const visible = state
+    const visibleChannels = state
       .channelsOf(guild.id)
       .filter(
         channel =>
@@ -176,13 +176,15 @@ class Sidebar extends LayoutPart {
       list.sort((a, b) => isVoice(a) - isVoice(b) || a.position - b.position || compareIds(a.id, b.id));
     const channelsUnder = id =>
       sorted(
-        visible.filter(channel => channel.type !== ChannelType.GUILD_CATEGORY && (channel.parent_id ?? null) === id),
+        visibleChannels.filter(
+          channel => channel.type !== ChannelType.GUILD_CATEGORY && (channel.parent_id ?? null) === id,
+        ),
       );
-    const categories = sorted(visible.filter(channel => channel.type === ChannelType.GUILD_CATEGORY));
+    const categories = sorted(visibleChannels.filter(channel => channel.type === ChannelType.GUILD_CATEGORY));
     const categoryIds = new Set(categories.map(category => category.id));
     const uncategorized = [
       ...channelsUnder(null),
-      ...visible.filter(channel => channel.parent_id && !categoryIds.has(channel.parent_id)),
+      ...visibleChannels.filter(channel => channel.parent_id && !categoryIds.has(channel.parent_id)),
     ];
     const entries = uncategorized.flatMap(channel => this.#channelEntries(channel));
     for (const category of categories) {

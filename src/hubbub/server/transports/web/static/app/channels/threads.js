@@ -49,7 +49,7 @@ export function threadLink(thread, context, { onClick = null, openMenu }) {
 export function openThreadList(context, openMenu) {
   const { state, channelId } = context;
   openDialog(t("Threads"), close => {
-    const active = state
+    const activeThreads = state
       .threadsOf(channelId)
       .filter(thread => !thread.thread_metadata?.archived)
       .sort((a, b) => compareIds(b.last_message_id ?? b.id, a.last_message_id ?? a.id));
@@ -87,8 +87,8 @@ export function openThreadList(context, openMenu) {
       h(
         "div",
         { class: "thread-entries" },
-        active.length
-          ? active.map(thread => threadLink(thread, context, { onClick: close, openMenu }))
+        activeThreads.length
+          ? activeThreads.map(thread => threadLink(thread, context, { onClick: close, openMenu }))
           : h("p", { class: "muted small" }, t("No threads.")),
       ),
       h("h3", null, t("Archived")),

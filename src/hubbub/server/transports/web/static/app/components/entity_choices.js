@@ -113,7 +113,7 @@ function dot(color) {
 function findChannels(context, text, types) {
   const { state, guildId } = context;
   if (!guildId) return [];
-  const order = channel => (isThread(channel) ? THREAD_OFFSET : 0) + (channel.position ?? 0);
+  const sortKey = channel => (isThread(channel) ? THREAD_OFFSET : 0) + (channel.position ?? 0);
   return state
     .channelsOf(guildId)
     .filter(
@@ -122,7 +122,7 @@ function findChannels(context, text, types) {
         (channel.name ?? "").toLowerCase().includes(text) &&
         state.permissionsIn(channel.id),
     )
-    .sort((one, other) => order(one) - order(other))
+    .sort((one, other) => sortKey(one) - sortKey(other))
     .slice(0, RESULTS_MAX)
     .map(channelChoice);
 }

@@ -27,23 +27,32 @@ export function openImageViewer(images, start) {
   const stage = h("div", { class: "viewer-stage", onwheel: onWheel, onpointerdown: onPointerdown }, picture);
   const caption = h("p", { class: "viewer-caption", dir: "auto" });
   const position = h("p", { class: "viewer-position", role: "status" });
-  const zoomOut = iconButton("minus", t("Zoom out"), () => setZoom(zoom / ZOOM_STEP));
-  const zoomIn = iconButton("plus", t("Zoom in"), () => setZoom(zoom * ZOOM_STEP));
-  const original = h("a", { class: "icon-button", target: "_blank", rel: "noopener", title: t("Open original") });
-  const save = h("a", { class: "icon-button", title: t("Download") });
+  const zoomOutButton = iconButton("minus", t("Zoom out"), () => setZoom(zoom / ZOOM_STEP));
+  const zoomInButton = iconButton("plus", t("Zoom in"), () => setZoom(zoom * ZOOM_STEP));
+  const originalLink = h("a", { class: "icon-button", target: "_blank", rel: "noopener", title: t("Open original") });
+  const downloadLink = h("a", { class: "icon-button", title: t("Download") });
   const previousButton = iconButton("left", t("Previous image"), () => show(index - 1), {
     class: "icon-button viewer-previous",
   });
   const nextButton = iconButton("right", t("Next image"), () => show(index + 1), { class: "icon-button viewer-next" });
-  original.setAttribute("aria-label", t("Open original"));
-  save.setAttribute("aria-label", t("Download"));
-  setChildren(original, icon("open"));
-  setChildren(save, icon("download"));
-  const close = iconButton("close", t("Close"), () => dialog.close());
+  originalLink.setAttribute("aria-label", t("Open original"));
+  downloadLink.setAttribute("aria-label", t("Download"));
+  setChildren(originalLink, icon("open"));
+  setChildren(downloadLink, icon("download"));
+  const closeButton = iconButton("close", t("Close"), () => dialog.close());
   const dialog = h(
     "dialog",
     { class: "viewer", "aria-label": t("Image viewer"), onkeydown: onKeydown },
-    h("header", { class: "viewer-head" }, position, zoomOut, zoomIn, original, save, close),
+    h(
+      "header",
+      { class: "viewer-head" },
+      position,
+      zoomOutButton,
+      zoomInButton,
+      originalLink,
+      downloadLink,
+      closeButton,
+    ),
     h(
       "div",
       { class: "viewer-body" },
@@ -61,7 +70,7 @@ export function openImageViewer(images, start) {
   document.body.append(dialog);
   dialog.showModal();
   show(index);
-  close.focus();
+  closeButton.focus();
 
   function show(wantedIndex) {
     index = (wantedIndex + images.length) % images.length;
@@ -71,9 +80,9 @@ export function openImageViewer(images, start) {
     caption.textContent = description || name;
     position.textContent =
       images.length > 1 ? t("{position} of {count}", { position: index + 1, count: images.length }) : "";
-    original.href = path;
-    save.href = path;
-    save.setAttribute("download", name);
+    originalLink.href = path;
+    downloadLink.href = path;
+    downloadLink.setAttribute("download", name);
     setZoom(1);
   }
 
@@ -81,8 +90,8 @@ export function openImageViewer(images, start) {
   function setZoom(wantedZoom) {
     const previousZoom = zoom;
     zoom = Math.min(ZOOM_MAX, Math.max(1, wantedZoom));
-    zoomOut.disabled = zoom === 1;
-    zoomIn.disabled = zoom === ZOOM_MAX;
+    zoomOutButton.disabled = zoom === 1;
+    zoomInButton.disabled = zoom === ZOOM_MAX;
     stage.classList.toggle("zoomed", zoom > 1);
     if (zoom === 1) {
       picture.style.removeProperty("width");

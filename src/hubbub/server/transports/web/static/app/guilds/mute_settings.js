@@ -34,8 +34,8 @@ export function muteChanges(seconds) {
 
 /** Return the formatted end of a mute, or null for a mute that lasts until the user ends it. */
 export function muteEndText(settings) {
-  const end = settings.mute_config?.end_time;
-  if (!end) return null;
-  const isToday = new Date(end).toDateString() === new Date().toDateString();
-  return isToday ? formatTimeOfDay(end) : formatTime(end);
+  const endTime = settings.mute_config?.end_time;
+  if (!endTime) return null;
+  const isToday = new Date(endTime).toDateString() === new Date().toDateString();
+  return isToday ? formatTimeOfDay(endTime) : formatTime(endTime);
 }

@@ -60,7 +60,7 @@ export function openForwardDialog(context, message) {
       t("Comment (optional)"),
       h("textarea", { rows: "2", maxlength: CONTENT_MAX, dir: "auto" }),
     );
-    const submit = h("button", { type: "submit", class: "button", disabled: true }, t("Forward"));
+    const submitButton = h("button", { type: "submit", class: "button", disabled: true }, t("Forward"));
 
     const drawTargets = () => {
       const query = search.input.value.trim().toLowerCase();
@@ -106,7 +106,7 @@ export function openForwardDialog(context, message) {
     };
 
     const update = () => {
-      submit.disabled = chosenIds.size === 0;
+      submitButton.disabled = chosenIds.size === 0;
       const isFull = chosenIds.size >= TARGETS_MAX;
       /** @type {HTMLInputElement} */ for (const box of list.querySelectorAll("input"))
         box.disabled = isFull && !(/** @type {HTMLInputElement} */ (box).checked);
@@ -114,7 +114,7 @@ export function openForwardDialog(context, message) {
 
     const forward = async event => {
       event.preventDefault();
-      submit.disabled = true;
+      submitButton.disabled = true;
       const failureTexts = [];
       for (const channelId of [...chosenIds]) {
         try {
@@ -142,7 +142,7 @@ export function openForwardDialog(context, message) {
       search.node,
       list,
       comment.node,
-      h("div", { class: "row end" }, submit),
+      h("div", { class: "row end" }, submitButton),
     );
   });
 }

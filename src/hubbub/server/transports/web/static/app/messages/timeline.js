@@ -318,11 +318,11 @@ class Timeline extends LayoutPart {
 
   /** Return the first visible row and its offset, to restore the scroll position. */
   #findAnchor() {
-    const top = this.scroller.getBoundingClientRect().top;
+    const scrollerTop = this.scroller.getBoundingClientRect().top;
     // Day separators are not used: they move when older messages of the same day are added.
     for (const row of this.list.querySelectorAll(".message")) {
       const box = row.getBoundingClientRect();
-      if (box.bottom > top) return { key: /** @type {any} */ (row).dataset.key, offset: box.top - top };
+      if (box.bottom > scrollerTop) return { key: /** @type {any} */ (row).dataset.key, offset: box.top - scrollerTop };
     }
     return null;
   }

@@ -33,8 +33,8 @@ export class UnreadBar {
     const { scroller, list, log } = this.#timeline;
     const divider = list.querySelector('[data-key="new"]');
     if (divider === null) return false;
-    const top = scroller.getBoundingClientRect().top;
-    if (divider.getBoundingClientRect().top < top - 1) return true;
+    const scrollerTop = scroller.getBoundingClientRect().top;
+    if (divider.getBoundingClientRect().top < scrollerTop - 1) return true;
     // The "New" line is above the first loaded message, but older messages are unread too.
     return this.#timeline.hasEarlierUnread && !log.atOldest;
   }

@@ -137,31 +137,31 @@ export class Interactions extends EventTarget {
   }
 
   #take({ nonce }) {
-    const pending = this.#pending.get(String(nonce));
-    if (!pending) return null;
+    const pendingInteraction = this.#pending.get(String(nonce));
+    if (!pendingInteraction) return null;
     this.#pending.delete(String(nonce));
-    clearTimeout(pending.timer);
-    return pending;
+    clearTimeout(pendingInteraction.timer);
+    return pendingInteraction;
   }
 
   #resolve(event, outcome) {
-    const pending = this.#take(event);
-    if (!pending) return false;
-    if (pending.key) this.#setState(pending.key, undefined);
+    const pendingInteraction = this.#take(event);
+    if (!pendingInteraction) return false;
+    if (pendingInteraction.key) this.#setState(pendingInteraction.key, undefined);
     this.#recentlyResolved.push({
-      applicationId: pending.applicationId,
-      channelId: pending.channelId,
+      applicationId: pendingInteraction.applicationId,
+      channelId: pendingInteraction.channelId,
       until: Date.now() + RECENT_MS,
     });
-    pending.resolve(outcome);
+    pendingInteraction.resolve(outcome);
     return true;
   }
 
   #fail(event, error) {
-    const pending = this.#take(event);
-    if (!pending) return;
-    if (pending.key) this.#setState(pending.key, error.message || t("This interaction failed."));
-    pending.reject(error);
+    const pendingInteraction = this.#take(event);
+    if (!pendingInteraction) return;
+    if (pendingInteraction.key) this.#setState(pendingInteraction.key, error.message || t("This interaction failed."));
+    pendingInteraction.reject(error);
   }
 
   #setState(key, state) {

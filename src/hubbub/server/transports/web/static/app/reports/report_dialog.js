@@ -45,15 +45,15 @@ export function openReportDialog({ api }, target, title) {
       h("textarea", { rows: "4", maxlength: REPORT_COMMENT_MAX, dir: "auto" }),
       t("Tell the operators what they need to know."),
     );
-    const submit = h("button", { type: "submit", class: "button danger" }, t("Send report"));
+    const submitButton = h("button", { type: "submit", class: "button danger" }, t("Send report"));
     const send = async event => {
       event.preventDefault();
-      submit.disabled = true;
+      submitButton.disabled = true;
       const json = { ...target, reason: reason.input.value, comment: comment.input.value };
       if (await runAndReport(() => api.request("POST", "/reports", { json }))) {
         close();
         showNotice(t("Report sent. You receive a message when the operators have decided."), "done");
-      } else submit.disabled = false;
+      } else submitButton.disabled = false;
     };
     return h(
       "form",
@@ -73,7 +73,7 @@ export function openReportDialog({ api }, target, title) {
         "div",
         { class: "row end" },
         h("button", { type: "button", class: "button quiet", onclick: close }, t("Cancel")),
-        submit,
+        submitButton,
       ),
     );
   });

@@ -85,8 +85,10 @@ async function transfer(view, choice) {
     fields: { name: nameConfirmation(guild) },
     run: async ({ name }) => {
       requireName(guild, name);
-      const changed = await context.api.request("PATCH", `/guilds/${guildId}`, { json: { owner_id: choice.value } });
-      context.state.apply("GUILD_UPDATE", changed);
+      const changedGuild = await context.api.request("PATCH", `/guilds/${guildId}`, {
+        json: { owner_id: choice.value },
+      });
+      context.state.apply("GUILD_UPDATE", changedGuild);
     },
   });
   if (isDone) showNotice(t("{name} owns the guild now.", { name: choice.label }), "done");

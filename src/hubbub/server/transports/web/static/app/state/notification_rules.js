@@ -39,8 +39,8 @@ export function channelNotificationSettings(state, channel) {
 
 /** Return whether settings contain a mute that has not ended. */
 export function isMuteActive(settings, now = platformNow()) {
-  const end = settings.mute_config?.end_time;
-  return settings.muted && (!end || Date.parse(end) > now);
+  const endTime = settings.mute_config?.end_time;
+  return settings.muted && (!endTime || Date.parse(endTime) > now);
 }
 
 /** Return the channel and the channels that it inherits settings from, nearest first. */

@@ -87,9 +87,9 @@ export class State extends EventTarget {
   /** Store a user; newer data overwrites older data. */
   storeUser(user) {
     if (!user?.id) return;
-    const current = this.users.get(user.id);
-    if (current === undefined && this.users.size >= USERS_MAX) this.users.delete(this.users.keys().next().value);
-    this.users.set(user.id, { ...current, ...user });
+    const storedUser = this.users.get(user.id);
+    if (storedUser === undefined && this.users.size >= USERS_MAX) this.users.delete(this.users.keys().next().value);
+    this.users.set(user.id, { ...storedUser, ...user });
   }
 
   user(id) {

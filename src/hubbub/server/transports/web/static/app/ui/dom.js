@@ -75,16 +75,16 @@ function append(node, children) {
  *   something else
  */
 export function reconcile(node, entries) {
-  const existing = new Map();
+  const existingNodes = new Map();
   const keys = new Set(entries.map(entry => entry.key));
   // Removed children go first: a stale child before the others would make every one of them move.
   for (const child of /** @type {any[]} */ ([...node.children]))
-    if (keys.has(child.dataset.key)) existing.set(child.dataset.key, child);
+    if (keys.has(child.dataset.key)) existingNodes.set(child.dataset.key, child);
     else child.remove();
   let next = node.firstElementChild;
   for (const { key, version, build } of entries) {
-    let child = existing.get(key);
-    existing.delete(key);
+    let child = existingNodes.get(key);
+    existingNodes.delete(key);
     if (child === undefined || child.dataset.version !== version) {
       const focused = child?.contains(document.activeElement) ? document.activeElement : null;
       const builtNode = /** @type {any} */ (build());

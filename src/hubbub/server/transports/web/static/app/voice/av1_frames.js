@@ -27,28 +27,28 @@
 
   /** Return the indexes of the last unit of a frame, or null if the frame is malformed. */
   const findLastUnit = data => {
-    let header = 0;
-    while (header < data.length) {
-      const sizeStart = header + (data[header] & HAS_EXTENSION ? 2 : 1);
+    let headerStart = 0;
+    while (headerStart < data.length) {
+      const sizeStart = headerStart + (data[headerStart] & HAS_EXTENSION ? 2 : 1);
       if (sizeStart > data.length) return null;
-      if (!(data[header] & HAS_SIZE)) return { header, sizeStart, payload: sizeStart };
+      if (!(data[headerStart] & HAS_SIZE)) return { headerStart, sizeStart, payloadStart: sizeStart };
       const size = readSize(data, sizeStart);
       if (size === null) return null;
       const next = size.end + size.value;
       if (next > data.length) return null;
-      if (next === data.length) return { header, sizeStart, payload: size.end };
-      header = next;
+      if (next === data.length) return { headerStart, sizeStart, payloadStart: size.end };
+      headerStart = next;
     }
     return null;
   };
 
   /** Return a frame whose last unit has this size field: an array of bytes, which is empty for a unit without the field. */
-  const replaceSize = (data, { header, sizeStart, payload }, size) => {
-    const frame = new Uint8Array(sizeStart + size.length + data.length - payload);
+  const replaceSize = (data, { headerStart, sizeStart, payloadStart }, size) => {
+    const frame = new Uint8Array(sizeStart + size.length + data.length - payloadStart);
     frame.set(data.subarray(0, sizeStart));
-    frame[header] = size.length > 0 ? data[header] | HAS_SIZE : data[header] & ~HAS_SIZE;
+    frame[headerStart] = size.length > 0 ? data[headerStart] | HAS_SIZE : data[headerStart] & ~HAS_SIZE;
     frame.set(size, sizeStart);
-    frame.set(data.subarray(payload), sizeStart + size.length);
+    frame.set(data.subarray(payloadStart), sizeStart + size.length);
     return frame;
   };
 
@@ -62,7 +62,7 @@
     /** Return a frame whose last unit has a size field, which decoders need; a malformed frame is returned unchanged. */
     addLastSize(data) {
       const unit = findLastUnit(data);
-      return unit === null ? data : replaceSize(data, unit, writeSize(data.length - unit.payload));
+      return unit === null ? data : replaceSize(data, unit, writeSize(data.length - unit.payloadStart));
     },
   };
 }

@@ -180,8 +180,8 @@ function targetChoices({ context }) {
 export async function showShareDialog(session, { message, customId, linkId, recipient }) {
   const { context, application } = session;
   const url = activityUrl(session, { customId, linkId });
-  const text = h("textarea", { rows: 3, maxlength: MESSAGE_LENGTH_MAX, "aria-label": t("Message") });
-  text.value = message;
+  const messageField = h("textarea", { rows: 3, maxlength: MESSAGE_LENGTH_MAX, "aria-label": t("Message") });
+  messageField.value = message;
   const targets = targetChoices(session);
   const targetPicker = recipient
     ? null
@@ -192,7 +192,7 @@ export async function showShareDialog(session, { message, customId, linkId, reci
       : t("Share {app}", { app: application.name }),
     decide => [
       h("div", { class: "dialog-intro" }, appIcon(application), h("p", null, t("Message to send:"))),
-      text,
+      messageField,
       h("p", { class: "dialog-address" }, url),
       targetPicker?.node,
       buttonRow(
@@ -209,7 +209,7 @@ export async function showShareDialog(session, { message, customId, linkId, reci
             session,
             recipient,
             targetPicker?.values[0]?.value,
-            `${text.value}\n${url}`.trim(),
+            `${messageField.value}\n${url}`.trim(),
           );
           if (isSent) decide({ sent: isSent, copied: false });
           else event.target.disabled = false;

@@ -101,8 +101,8 @@ function build(view) {
         await context.api.request("GET", `/guilds/${guildId}/audit-logs`, { query: { ...filters, limit: PAGE_SIZE } }),
       );
       if (requestNumber !== requestCount) return;
-      const known = new Set(entries.map(entry => entry.id));
-      entries = [...loadedEntries.filter(entry => !known.has(entry.id)), ...entries];
+      const knownIds = new Set(entries.map(entry => entry.id));
+      entries = [...loadedEntries.filter(entry => !knownIds.has(entry.id)), ...entries];
       draw();
     });
   fetchPage(true);

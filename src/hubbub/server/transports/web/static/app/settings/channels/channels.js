@@ -40,10 +40,10 @@ function build(view, focusedId = null) {
   );
   const edit = id => view.requestPage(() => openChannel(view, id, () => showList(view, id)));
   const create = async parentId => {
-    const created = await openChannelCreation(context, guildId, parentId);
-    if (created === null) return;
-    showNotice(t("{name} was created.", { name: created.name }), "done");
-    if (!form.isDirty) openChannel(view, created.id, () => showList(view, created.id));
+    const createdChannel = await openChannelCreation(context, guildId, parentId);
+    if (createdChannel === null) return;
+    showNotice(t("{name} was created.", { name: createdChannel.name }), "done");
+    if (!form.isDirty) openChannel(view, createdChannel.id, () => showList(view, createdChannel.id));
   };
   const draw = () => {
     const access = view.access,
@@ -188,7 +188,7 @@ function entry(channel, { details, iconName, isNested, extra = [] }, { view, acc
 }
 
 function categoryEntry(category, count, options) {
-  const add = iconButton(
+  const addButton = iconButton(
     "plus",
     t("Create channel in {name}", { name: category.name }),
     () => options.create(category.id),
@@ -197,7 +197,7 @@ function categoryEntry(category, count, options) {
     },
   );
   const details = [count === 0 ? t("No channels") : tn("{count} channel", "{count} channels", count)];
-  return entry(category, { details, iconName: "down", isNested: false, extra: [add] }, options);
+  return entry(category, { details, iconName: "down", isNested: false, extra: [addButton] }, options);
 }
 
 function channelEntry(channel, isNested, options) {

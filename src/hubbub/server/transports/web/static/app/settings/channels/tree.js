@@ -34,15 +34,15 @@ export function readTree(channels) {
 
 /** Return a tree without deleted channels and with new channels at the end of their group. @returns {ChannelTree} */
 export function mergeTree(tree, channels) {
-  const current = readTree(channels),
+  const currentTree = readTree(channels),
     known = new Set(tree.flatMap(([groupId, ids]) => [groupId, ...ids])),
     existing = new Set(channels.map(({ id }) => id));
   const groups = tree.filter(([groupId]) => groupId === null || existing.has(groupId));
-  const merged = [...groups, ...current.filter(([groupId]) => groupId !== null && !known.has(groupId))].map(
+  const merged = [...groups, ...currentTree.filter(([groupId]) => groupId !== null && !known.has(groupId))].map(
     ([groupId, ids]) => /** @type {[string | null, string[]]} */ ([groupId, ids.filter(id => existing.has(id))]),
   );
   const placedIds = new Set(merged.flatMap(([, ids]) => ids));
-  for (const [groupId, ids] of current) {
+  for (const [groupId, ids] of currentTree) {
     const group = merged.find(([id]) => id === groupId) ?? merged[0];
     group[1].push(...ids.filter(id => !placedIds.has(id)));
   }

@@ -89,10 +89,10 @@ function placeText({ state }, event) {
 
 /** Return the node with the start and end of an event. */
 function timeNode(event) {
-  const start = timeElement(Date.parse(event.scheduled_start_time), "f");
-  if (!event.scheduled_end_time) return h("span", null, start);
-  const end = timeElement(Date.parse(event.scheduled_end_time), "f");
-  return h("span", null, ...tNodes("{start} to {end}", { start, end }));
+  const startTime = timeElement(Date.parse(event.scheduled_start_time), "f");
+  if (!event.scheduled_end_time) return h("span", null, startTime);
+  const endTime = timeElement(Date.parse(event.scheduled_end_time), "f");
+  return h("span", null, ...tNodes("{start} to {end}", { start: startTime, end: endTime }));
 }
 
 function describeEvent(view, event, open) {
@@ -136,17 +136,17 @@ async function openCreationDialog(view) {
   const fields = eventFields(view, { id: "0" });
   for (const field of [fields.channel_id, fields.entity_metadata, fields.image]) field.write(null);
   fields.recurrence_rule.write(NO_REPETITION);
-  let created = null;
+  let createdEvent = null;
   await openActionDialog({
     title: t("Create event"),
     label: t("Create"),
     danger: false,
     fields,
     run: async values => {
-      created = await view.context.api.request("POST", eventsPath(view), { json: newEventBody(view, values) });
+      createdEvent = await view.context.api.request("POST", eventsPath(view), { json: newEventBody(view, values) });
     },
   });
-  return created;
+  return createdEvent;
 }
 
 /** Actions on an event by its status; `status` is the next status and `text` the text of the dialog. */
@@ -266,13 +266,13 @@ function openEvent(view, event, goBack) {
     runAndReport(async () => {
       const events = await context.api.request("GET", eventsPath(view));
       if (!notice.isConnected || isEndingHere) return;
-      const changed = events.find(({ id }) => id === event.id);
-      if (changed === undefined) {
+      const changedEvent = events.find(({ id }) => id === event.id);
+      if (changedEvent === undefined) {
         goBack(event.id);
         showNotice(t("{name} was ended or deleted by someone else.", { name: current.name }));
         return;
       }
-      current = changed;
+      current = changedEvent;
       view.setTitle(current.name);
       form.showStored(eventValues(current));
       draw();

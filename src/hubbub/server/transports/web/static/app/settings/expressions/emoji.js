@@ -92,7 +92,7 @@ function nameFromFile({ name }) {
 }
 
 async function create(view) {
-  let created = null;
+  let createdEmoji = null;
   const name = nameSetting();
   const image = uploadSetting(t("Image"), {
     hint: IMAGE_HINT,
@@ -110,10 +110,10 @@ async function create(view) {
     fields: { image, name, roles: rolesSetting(view) },
     run: async values => {
       const json = { ...values, image: values.image === null ? null : await readDataUrl(values.image) };
-      created = await view.context.api.request("POST", `/guilds/${view.guildId}/emojis`, { json });
+      createdEmoji = await view.context.api.request("POST", `/guilds/${view.guildId}/emojis`, { json });
     },
   });
-  return created;
+  return createdEmoji;
 }
 
 function edit(view, emoji) {

@@ -105,7 +105,7 @@ const bodyOf = ({ emoji_name: emoji, ...values }) => ({
 });
 
 async function create(view) {
-  let created = null;
+  let createdSound = null;
   const fields = commonFields(view, { name: "", volume: 1 });
   const sound = uploadSetting(t("Sound"), {
     hint: t("MP3 or Ogg, at most {size} and {seconds} seconds.", {
@@ -126,13 +126,13 @@ async function create(view) {
     fields: { sound, ...fields },
     run: async values => {
       const json = { ...bodyOf(values), sound: values.sound === null ? null : await readDataUrl(values.sound) };
-      created = await reportAtField(
+      createdSound = await reportAtField(
         "sound",
         view.context.api.request("POST", `/guilds/${view.guildId}/soundboard-sounds`, { json }),
       );
     },
   });
-  return created;
+  return createdSound;
 }
 
 function edit(view, sound) {

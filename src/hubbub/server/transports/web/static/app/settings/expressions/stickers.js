@@ -79,7 +79,7 @@ const textFields = () => ({
 });
 
 async function create(view) {
-  let created = null;
+  let createdSticker = null;
   const file = uploadSetting(t("File"), {
     hint: FILE_HINT,
     accept: hasLottie(view.guild) ? "image/png,image/gif,application/json" : "image/png,image/gif",
@@ -94,13 +94,13 @@ async function create(view) {
     fields: { file, ...textFields() },
     run: async values => {
       const form = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
-      created = await reportAtField(
+      createdSticker = await reportAtField(
         "file",
         view.context.api.request("POST", `/guilds/${view.guildId}/stickers`, { form }),
       );
     },
   });
-  return created;
+  return createdSticker;
 }
 
 const hasLottie = ({ features = [] }) => features.includes("VERIFIED") || features.includes("PARTNERED");

@@ -75,21 +75,21 @@ export function entityPicker(label, { placeholder, find, onChoose, disabled = fa
     disabled,
     find,
     onCommit: ([choice]) => {
-      clear.hidden = choice === undefined;
+      clearButton.hidden = choice === undefined;
       onChoose(choice);
     },
   });
-  const clear = iconButton("close", t("Clear: {label}", { label }), () => {
+  const clearButton = iconButton("close", t("Clear: {label}", { label }), () => {
     picker.set([]);
-    clear.hidden = true;
+    clearButton.hidden = true;
     picker.button.focus();
     onChoose(undefined);
   });
-  clear.hidden = true;
+  clearButton.hidden = true;
   return h(
     "div",
     { class: "field entity-picker" },
     h("span", { class: "label", "aria-hidden": "true" }, label),
-    h("div", { class: "entity-picker-row" }, picker.node, clear),
+    h("div", { class: "entity-picker-row" }, picker.node, clearButton),
   );
 }

@@ -28,9 +28,9 @@ export function userLocaleOptions() {
     const [name, ownName] = [localeName(locale), localeName(locale, locale)];
     return [locale, name === ownName ? name : `${ownName} (${name})`];
   });
-  const others = LOCALES.filter(locale => !isTranslated(locale)).map(locale => [
+  const otherChoices = LOCALES.filter(locale => !isTranslated(locale)).map(locale => [
     locale,
     t("{language} (apps only)", { language: localeName(locale) }),
   ]);
-  return [...translated.sort(byName), ...others.sort(byName)];
+  return [...translated.sort(byName), ...otherChoices.sort(byName)];
 }

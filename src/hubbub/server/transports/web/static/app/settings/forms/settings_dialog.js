@@ -176,14 +176,14 @@ export class SettingsDialog {
 
   /** Show a page of the screen. The button with the label calls `leavePage`, unless the user keeps unsaved changes. */
   openPage(title, label, leavePage, content) {
-    const back = h(
+    const backButton = h(
       "button",
       { type: "button", class: "button small quiet settings-back", onclick: () => this.#goUp() },
       icon("back"),
       label,
     );
     this.setContent(title, content);
-    this.main.prepend(back);
+    this.main.prepend(backButton);
     this.backLabel.textContent = label;
     this.#leavePage = leavePage;
     this.main.focus();

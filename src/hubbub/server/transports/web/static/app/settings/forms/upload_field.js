@@ -46,7 +46,7 @@ export function uploadSetting(label, { hint, accept, bytesMax, preview, onChoose
   const input = h("input", { type: "file", accept, class: "visually-hidden", tabindex: "-1" });
   const field = formField(label, input, hint);
   const name = h("span", { class: "upload-name", dir: "auto" });
-  const choose = h(
+  const chooseButton = h(
     "button",
     {
       type: "button",
@@ -59,7 +59,7 @@ export function uploadSetting(label, { hint, accept, bytesMax, preview, onChoose
   const setError = text => {
     field.setError(text);
     // The input is visually hidden, so the button receives the focus.
-    if (text) choose.focus();
+    if (text) chooseButton.focus();
   };
   const set = chosenFile => {
     if (url !== null) URL.revokeObjectURL(url);
@@ -78,7 +78,7 @@ export function uploadSetting(label, { hint, accept, bytesMax, preview, onChoose
     if (error === null) onChoose?.(chosenFile);
     field.node.dispatchEvent(new Event("input", { bubbles: true }));
   });
-  field.node.insertBefore(h("div", { class: "image-field" }, previewBox, choose, name), input);
+  field.node.insertBefore(h("div", { class: "image-field" }, previewBox, chooseButton, name), input);
   return {
     node: field.node,
     read: () => file,
@@ -86,7 +86,7 @@ export function uploadSetting(label, { hint, accept, bytesMax, preview, onChoose
     setError,
     setDisabled(disabled) {
       input.disabled = disabled;
-      choose.disabled = disabled;
+      chooseButton.disabled = disabled;
     },
   };
 }

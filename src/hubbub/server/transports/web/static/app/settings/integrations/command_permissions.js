@@ -74,9 +74,9 @@ export async function openCommandPermissions(view, { application, subject, entri
     { permissions: entries },
     {
       save: async changes => {
-        const saved = await context.api.request("PUT", path, { json: changes });
-        storedEntriesById = new Map(storedEntriesById).set(subject.id, saved.permissions);
-        return saved;
+        const savedPermissions = await context.api.request("PUT", path, { json: changes });
+        storedEntriesById = new Map(storedEntriesById).set(subject.id, savedPermissions.permissions);
+        return savedPermissions;
       },
       onInput: () => view.drawBar(),
     },
@@ -130,9 +130,9 @@ async function fetchMembers({ context, guildId }, entries) {
   const members = new Map();
   for (const { id, type } of entries) {
     if (type !== USER) continue;
-    const known = context.state.member(guildId, id);
+    const knownMember = context.state.member(guildId, id);
     const member =
-      known ?? (await context.api.request("GET", `/guilds/${guildId}/members/${id}`).catch(() => undefined));
+      knownMember ?? (await context.api.request("GET", `/guilds/${guildId}/members/${id}`).catch(() => undefined));
     if (member !== undefined) members.set(id, member);
   }
   return members;

@@ -69,10 +69,10 @@ function integrationEntry(view, integration, { open, remove }) {
     key: integration.id,
     version: JSON.stringify(integration),
     build: () => {
-      const commands = actionButton(t("Commands"), () => open(integration), {
+      const commandsButton = actionButton(t("Commands"), () => open(integration), {
         name: t("Commands of {name}", { name: application.name }),
       });
-      commands.dataset.focus = "edit";
+      commandsButton.dataset.focus = "edit";
       return listEntry({
         image: appIcon(application),
         title: application.name,
@@ -83,7 +83,7 @@ function integrationEntry(view, integration, { open, remove }) {
             : t("Commands only, without a bot"),
         ],
         actions: [
-          commands,
+          commandsButton,
           actionButton(t("Remove"), () => remove(integration), {
             danger: true,
             name: t("Remove {name}", { name: application.name }),

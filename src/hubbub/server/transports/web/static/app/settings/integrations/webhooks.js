@@ -155,16 +155,17 @@ const valuesOf = webhook => ({ name: webhook.name, channel_id: webhook.channel_i
 /** Show the page of a webhook; `goBack` shows the list again. */
 function openWebhook(view, webhook, goBack) {
   const { context, guildId } = view;
-  let current = webhook;
+  let currentWebhook = webhook;
   const fields = fieldsOf(view, webhook);
   const notice = h("div", { class: "settings-access" }),
     deleteButton = actionButton(t("Delete webhook"), () => remove(), { danger: true });
-  const findDenialReason = () => view.access.findChannelDenialReason(Permissions.MANAGE_WEBHOOKS, current.channel_id);
+  const findDenialReason = () =>
+    view.access.findChannelDenialReason(Permissions.MANAGE_WEBHOOKS, currentWebhook.channel_id);
   const form = new SettingsForm(fields, valuesOf(webhook), {
     save: async changes => {
-      current = await context.api.request("PATCH", `/webhooks/${webhook.id}`, { json: changes });
-      view.setTitle(current.name);
-      return valuesOf(current);
+      currentWebhook = await context.api.request("PATCH", `/webhooks/${webhook.id}`, { json: changes });
+      view.setTitle(currentWebhook.name);
+      return valuesOf(currentWebhook);
     },
     onInput: () => view.drawBar(),
   });
@@ -177,14 +178,14 @@ function openWebhook(view, webhook, goBack) {
   };
   const remove = async () => {
     const isDone = await openActionDialog({
-      title: t("Delete {name}?", { name: current.name }),
+      title: t("Delete {name}?", { name: currentWebhook.name }),
       text: t("Its URL stops working. Messages that it sent stay. This cannot be undone."),
       label: t("Delete webhook"),
       run: () => context.api.request("DELETE", `/webhooks/${webhook.id}`),
     });
     if (!isDone) return;
     goBack(webhook.id);
-    showNotice(t("{name} was deleted.", { name: current.name }), "done");
+    showNotice(t("{name} was deleted.", { name: currentWebhook.name }), "done");
   };
   const reload = () =>
     runAndReport(async () => {
@@ -193,12 +194,12 @@ function openWebhook(view, webhook, goBack) {
       if (!notice.isConnected) return;
       if (loadedWebhook === undefined) {
         goBack(webhook.id);
-        showNotice(t("{name} was deleted by someone else.", { name: current.name }));
+        showNotice(t("{name} was deleted by someone else.", { name: currentWebhook.name }));
         return;
       }
-      current = loadedWebhook;
-      view.setTitle(current.name);
-      form.showStored(valuesOf(current));
+      currentWebhook = loadedWebhook;
+      view.setTitle(currentWebhook.name);
+      form.showStored(valuesOf(currentWebhook));
       draw();
     });
   view.onChange(({ kind }) => {

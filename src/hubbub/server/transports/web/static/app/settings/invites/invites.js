@@ -144,10 +144,10 @@ function inviteEntry(view, invite, onChange) {
     key: invite.code,
     version: JSON.stringify([details, denialReason, invite.inviter?.avatar]),
     build: () => {
-      const copy = actionButton(t("Copy link"), () => copyLink(context, invite), {
+      const copyButton = actionButton(t("Copy link"), () => copyLink(context, invite), {
         name: t("Copy link of {code}", { code: invite.code }),
       });
-      copy.dataset.focus = "copy";
+      copyButton.dataset.focus = "copy";
       return listEntry({
         // The invite of the widget has no inviter.
         image: invite.inviter
@@ -156,7 +156,7 @@ function inviteEntry(view, invite, onChange) {
         title: invite.code,
         details,
         actions: [
-          copy,
+          copyButton,
           actionButton(t("Users"), () => openTargetUsers(view, invite), {
             name: t("Users of {code}", { code: invite.code }),
           }),

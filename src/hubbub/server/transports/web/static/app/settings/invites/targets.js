@@ -46,12 +46,12 @@ export function targetUsersSetting(label) {
     input.value = "";
     area.dispatchEvent(new Event("input", { bubbles: true }));
   });
-  const choose = h(
+  const chooseButton = h(
     "button",
     { type: "button", class: "button small quiet", onclick: () => input.click() },
     t("Choose file"),
   );
-  field.node.append(h("div", { class: "row" }, choose, input));
+  field.node.append(h("div", { class: "row" }, chooseButton, input));
   return {
     node: field.node,
     read: () => area.value.trim() || null,
@@ -60,7 +60,7 @@ export function targetUsersSetting(label) {
     },
     setError: field.setError,
     setDisabled(disabled) {
-      for (const control of [area, input, choose]) control.disabled = disabled;
+      for (const control of [area, input, chooseButton]) control.disabled = disabled;
     },
   };
 }

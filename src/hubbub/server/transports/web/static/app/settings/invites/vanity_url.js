@@ -22,7 +22,7 @@ function build(view) {
   const link = h("p", { class: "vanity-link", dir: "ltr" }),
     uses = h("p", { class: "muted small" });
   let url = null;
-  const copy = actionButton(t("Copy link"), () =>
+  const copyButton = actionButton(t("Copy link"), () =>
     runAndReport(async () => {
       await navigator.clipboard.writeText(url);
       showNotice(t("Link copied."), "done");
@@ -55,13 +55,13 @@ function build(view) {
         spellcheck: "false",
       }),
     }),
-    layout: fields => settingsSection(t("Link"), link, uses, h("div", { class: "row" }, copy), fields.code.node),
+    layout: fields => settingsSection(t("Link"), link, uses, h("div", { class: "row" }, copyButton), fields.code.node),
     onValues: ({ code, uses: count }) => {
       url = code ? `${context.webUrl}/invite/${code}` : null;
       link.textContent = url ?? t("This guild has no vanity URL yet.");
       uses.hidden = url === null;
       uses.textContent = tn("Used {count} time.", "Used {count} times.", count);
-      copy.hidden = url === null;
+      copyButton.hidden = url === null;
     },
   });
 }

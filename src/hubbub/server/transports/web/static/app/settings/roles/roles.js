@@ -108,10 +108,10 @@ function build(view, focusedId = null) {
       timer = setTimeout(() => list.isConnected && fetchCounts(), MEMBER_COUNTS_DELAY_MS);
       return;
     }
-    const current = currentOrder(view);
+    const currentRoleIds = currentOrder(view);
     if (form.isDirty)
-      order = [...order.filter(id => current.includes(id)), ...current.filter(id => !order.includes(id))];
-    form.showStored({ order: current });
+      order = [...order.filter(id => currentRoleIds.includes(id)), ...currentRoleIds.filter(id => !order.includes(id))];
+    form.showStored({ order: currentRoleIds });
     draw();
   });
   fetchCounts();
