@@ -109,14 +109,14 @@ async def measure_latencies(
         await loop.create_connection(lambda: TimedConnection(clock, durations, idle_connections), host, int(port))
     connections = list(idle_connections)
     generator = random.Random(1)
-    remaining = list(requests)
-    while remaining:
+    remaining_requests = list(requests)
+    while remaining_requests:
         # A process with real-time priority that uses 95 % of a second must pause, so the load comes in short bursts.
         await asyncio.sleep(BURST_SECONDS)
         with raise_priority(os.getpid(), subject.process.pid):
             ends_at = time.monotonic() + BURST_SECONDS
             next_at = clock.now()
-            while remaining and time.monotonic() < ends_at:
+            while remaining_requests and time.monotonic() < ends_at:
                 # Timers have a resolution of a millisecond, which is longer than a request, so the loop polls.
                 while not idle_connections:
                     await asyncio.sleep(0)
@@ -125,7 +125,7 @@ async def measure_latencies(
                 next_at += generator.expovariate(rate)
                 while clock.now() < next_at or not idle_connections:
                     await asyncio.sleep(0)
-                idle_connections.pop().send(remaining.pop())
+                idle_connections.pop().send(remaining_requests.pop())
             async with asyncio.timeout(60):
                 while len(idle_connections) < len(connections):
                     await asyncio.sleep(0)

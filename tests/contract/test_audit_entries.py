@@ -104,12 +104,12 @@ async def create_administrator(builder: RequestBuilder, is_bot: bool) -> Actor:
 async def test_every_mutation_publishes_its_events_and_writes_its_audit_entries(builder: RequestBuilder) -> None:
     user, bot = await create_administrator(builder, is_bot=False), await create_administrator(builder, is_bot=True)
     session = await builder.session(builder.owner)
-    audit_log, problems, published = AuditLog(builder), list[str](), set[str]()
+    audit_log, problems, published_names = AuditLog(builder), list[str](), set[str]()
     publish = builder.world.app.database.on_commit
 
     def record(dispatches: Iterable[Dispatch]) -> None:
         batch = list(dispatches)
-        published.update(dispatch.event for dispatch in batch)
+        published_names.update(dispatch.event for dispatch in batch)
         publish(batch)
 
     builder.world.app.database.on_commit = record
@@ -124,12 +124,12 @@ async def test_every_mutation_publishes_its_events_and_writes_its_audit_entries(
             builder.world.clock.advance(31 * DAY_MS)
             request.body = {"days": 30}
         await audit_log.new_entries()
-        published.clear()
+        published_names.clear()
         reason = f"because of {endpoint.name} ☂"
         (await request.send(endpoint, caller, headers={"X-Audit-Log-Reason": quote(reason)})).ok()
-        declared = {event.name for event in endpoint.operation.emits}
-        if declared and not declared & published and endpoint.name not in EVENTS_NOT_PUBLISHED:
-            problems.append(f"{endpoint.name}: published {sorted(published)}, none of {sorted(declared)}")
+        declared_names = {event.name for event in endpoint.operation.emits}
+        if declared_names and not declared_names & published_names and endpoint.name not in EVENTS_NOT_PUBLISHED:
+            problems.append(f"{endpoint.name}: published {sorted(published_names)}, none of {sorted(declared_names)}")
         entries = await audit_log.new_entries()
         kinds = {entry["action_type"] for entry in entries}
         if kinds != expected_entries(endpoint):

@@ -55,8 +55,8 @@ async def test_the_owner_of_a_shared_screen_sees_its_viewers(call_platform: Chat
         nora, tom, _ = call.windows
         await call_button(nora, "Share screen").click()
         await wait_video(tom, nora.user.id, "Screen of nora")
-        viewers = nora.page.get_by_role("button", name="2 viewers")
-        await viewers.click()
+        viewers_button = nora.page.get_by_role("button", name="2 viewers")
+        await viewers_button.click()
         names = nora.page.get_by_role("dialog", name="Viewers").get_by_role("listitem")
         await expect(names).to_have_text(["tom", "sam"])
         assert await accessibility_problems(nora) == []
@@ -64,17 +64,17 @@ async def test_the_owner_of_a_shared_screen_sees_its_viewers(call_platform: Chat
 
         await tom.page.locator(".main-tile").hover()
         await tom.page.get_by_role("button", name="Stop watching nora").click()
-        watch = tom.page.get_by_role("button", name="Watch the screen of nora")
-        await watch.wait_for()
+        watch_button = tom.page.get_by_role("button", name="Watch the screen of nora")
+        await watch_button.wait_for()
         assert await accessibility_problems(tom) == []
         await tom.page.get_by_label("Screen of nora", exact=True).wait_for(state="detached")
         await nora.page.get_by_role("button", name="1 viewer", exact=True).wait_for()
 
-        await watch.click()
+        await watch_button.click()
         await wait_video(tom, nora.user.id, "Screen of nora")
-        await viewers.wait_for()
+        await viewers_button.wait_for()
         await call_button(nora, "Stop sharing").click()
-        await expect(viewers).to_have_count(0)
+        await expect(viewers_button).to_have_count(0)
 
 
 async def test_sharing_stops_with_the_button_of_the_browser(call_platform: ChatPlatform) -> None:

@@ -220,8 +220,8 @@ async def test_deleting_an_account_resolves_its_guilds_first(platform: ChatPlatf
         window.expected_errors = ("Failed to load resource",)
         settings = await open_user_settings(window, "Account")
         await settings.get_by_role("button", name="Delete account").click()
-        delete = settings.get_by_role("button", name="Delete account")
-        assert await delete.is_disabled()
+        delete_button = settings.get_by_role("button", name="Delete account")
+        assert await delete_button.is_disabled()
 
         await settings.get_by_role("button", name="Transfer Harbor").click()
         await settings.get_by_role("button", name=re.compile("^New owner")).click()
@@ -236,7 +236,7 @@ async def test_deleting_an_account_resolves_its_guilds_first(platform: ChatPlatf
         await dialog.get_by_role("button", name="Delete guild").click()
         await settings.get_by_text("You do not own a guild.").wait_for()
 
-        await delete.click()
+        await delete_button.click()
         dialog = page.get_by_role("dialog", name="Delete nora?")
         await dialog.get_by_label("Your password").fill("not this")
         await dialog.get_by_role("button", name="Delete account").click()

@@ -350,16 +350,16 @@ async def test_a_collapsed_category_stays_collapsed_in_all_windows(platform: Cha
         ]
         for attic in attics:
             await attic.wait_for()
-        toggle = locate_channel_list(window).get_by_role("button", name="Rooms", exact=True)
+        toggle_button = locate_channel_list(window).get_by_role("button", name="Rooms", exact=True)
 
-        await toggle.click()
+        await toggle_button.click()
 
         for attic in attics:
             await attic.wait_for(state="detached")
         await window.page.reload()
         await locate_channel_list(window).get_by_role("link", name="general", exact=True).wait_for()
         assert await attics[0].count() == 0
-        assert await toggle.get_attribute("aria-expanded") == "false"
-        await toggle.click()
+        assert await toggle_button.get_attribute("aria-expanded") == "false"
+        await toggle_button.click()
         for attic in attics:
             await attic.wait_for()

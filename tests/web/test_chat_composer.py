@@ -38,22 +38,22 @@ async def test_drafts_of_channels_and_threads_survive_a_reload_with_their_mentio
             "input[type=file]", [{"name": "notes.txt", "mimeType": "text/plain", "buffer": b"hello"}]
         )
         await window.open(f"/app/channels/{guild.id}/{thread['id']}")
-        in_thread = page.get_by_role("textbox", name="Message #Sailing")
-        await in_thread.fill("Later")
+        thread_composer = page.get_by_role("textbox", name="Message #Sailing")
+        await thread_composer.fill("Later")
 
         await window.open(f"/app/channels/{guild.id}/{thread['id']}")
-        await expect(in_thread).to_have_value("Later")
-        in_channel = page.get_by_role("textbox", name="Message #general")
-        await expect(in_channel).to_have_value("Ask @tom now")
+        await expect(thread_composer).to_have_value("Later")
+        channel_composer = page.get_by_role("textbox", name="Message #general")
+        await expect(channel_composer).to_have_value("Ask @tom now")
         # Files are not part of a draft.
         await expect(page.get_by_role("list", name="Files to send")).to_have_count(0)
-        await in_channel.press("Enter")
+        await channel_composer.press("Enter")
         await window.wait_message("Ask")
         await expect(tom_window.message("Ask @tom now").locator(".mention")).to_have_text("@tom")
 
         await page.reload()
-        await expect(in_channel).to_have_value("")
-        await expect(in_thread).to_have_value("Later")
+        await expect(channel_composer).to_have_value("")
+        await expect(thread_composer).to_have_value("Later")
 
 
 async def test_only_the_newest_drafts_are_kept(platform: ChatPlatform) -> None:
@@ -76,7 +76,7 @@ async def test_drafts_are_removed_on_logout_and_for_another_account(platform: Ch
     expect = pytest.importorskip("playwright.async_api").expect
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
-    read_storage = "() => JSON.stringify({...localStorage})"
+    read_storage_script = "() => JSON.stringify({...localStorage})"
     async with platform.open_window(nora, general_path(guild)) as window:
         page = window.page
         await window.composer.fill("a secret")
@@ -85,7 +85,7 @@ async def test_drafts_are_removed_on_logout_and_for_another_account(platform: Ch
         await page.context.add_cookies(cookies)
         await window.open(general_path(guild))
         await expect(window.composer).to_have_value("")
-        assert "a secret" not in await page.evaluate(read_storage)
+        assert "a secret" not in await page.evaluate(read_storage_script)
 
         for is_page in (False, True):
             user = nora if is_page else tom
@@ -100,7 +100,7 @@ async def test_drafts_are_removed_on_logout_and_for_another_account(platform: Ch
             window.expected_errors = ("Failed to load resource", "WebSocket")
             await page.get_by_role("button" if is_page else "menuitem", name="Log out").first.click()
             await page.wait_for_url("**/login*")
-            assert "secret" not in await page.evaluate(read_storage)
+            assert "secret" not in await page.evaluate(read_storage_script)
 
 
 async def add_sticker(owner: Actor, guild: Guild, name: str) -> None:
@@ -225,8 +225,8 @@ async def test_stickers_are_sent_and_those_of_other_guilds_need_the_permission(p
     expect = pytest.importorskip("playwright.async_api").expect
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild, other_guild = await platform.world.guild(tom, nora), await platform.world.guild(nora, name="Harbour")
-    for owner, place, name in ((tom, guild, "Lighthouse"), (nora, other_guild, "Anchor")):
-        await add_sticker(owner, place, name)
+    for owner, sticker_guild, name in ((tom, guild, "Lighthouse"), (nora, other_guild, "Anchor")):
+        await add_sticker(owner, sticker_guild, name)
     everyone = (await tom.get(f"/guilds/{guild.id}/roles")).ok()[0]
     permissions = int(everyone["permissions"]) & ~Permissions.USE_EXTERNAL_STICKERS
     (await tom.patch(f"/guilds/{guild.id}/roles/{everyone['id']}", json={"permissions": str(permissions)})).ok()
@@ -265,7 +265,7 @@ async def test_text_is_formatted_with_buttons_and_shortcuts(platform: ChatPlatfo
         await field.focus()
         bar = page.get_by_role("toolbar", name="Formatting")
         await expect(bar.get_by_role("button", name="Bold")).to_be_visible()
-        height = (await field.bounding_box())["y"]
+        field_top = (await field.bounding_box())["y"]
 
         async def format_with(button: str, text: str = "sail") -> str:
             await field.fill(text)
@@ -286,7 +286,7 @@ async def test_text_is_formatted_with_buttons_and_shortcuts(platform: ChatPlatfo
         assert await format_with("Link") == "[sail](https://)"
         await page.keyboard.type("https://a.example")
         await expect(field).to_have_value("[sail](https://a.example)")
-        assert (await field.bounding_box())["y"] == height
+        assert (await field.bounding_box())["y"] == field_top
 
         await field.fill("ahoy")
         await field.press("Control+a")
@@ -326,11 +326,11 @@ async def test_a_voice_message_is_recorded_played_and_sent(platform: ChatPlatfor
         platform.open_window(tom, general_path(guild)) as tom_window,
     ):
         page = window.page
-        add = page.get_by_role("button", name="Add to message")
+        add_button = page.get_by_role("button", name="Add to message")
         recorder = page.get_by_role("group", name="Voice message")
 
         async def record() -> None:
-            await add.click()
+            await add_button.click()
             await page.get_by_role("menuitem", name="Record a voice message").click()
             await expect(recorder.get_by_role("button", name="Stop")).to_be_focused()
             await expect(recorder.get_by_role("timer")).to_have_text("0:02")

@@ -45,8 +45,8 @@ async def test_guilds_are_moved_by_keys_and_into_folders_in_all_windows(platform
         await dialog.get_by_role("button", name="Save").click()
         await wait_order(other_window, "Gamma", "Folder Work", "Alpha", "Beta")
         await choose(link("Beta"), "Move…", "Move to Work")
-        folder = page.get_by_role("button", name="Folder Work")
-        await folder.click()
+        folder_button = page.get_by_role("button", name="Folder Work")
+        await folder_button.click()
         await wait_order(other_window, "Gamma", "Folder Work")
         await page.get_by_role("button", name="Folder Work", expanded=False).wait_for()
 

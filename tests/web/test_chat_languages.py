@@ -138,13 +138,15 @@ async def test_the_layout_is_mirrored_from_right_to_left(platform: ChatPlatform,
     ) as window:
         page = window.page
         message = await window.wait_message("Ahoy")
-        avatar, text = [await message.locator(part).first.bounding_box() for part in (".avatar", ".message-text")]
+        avatar_box, text_box = [
+            await message.locator(part).first.bounding_box() for part in (".avatar", ".message-text")
+        ]
 
-        assert avatar["x"] > text["x"]
+        assert avatar_box["x"] > text_box["x"]
         assert await page.evaluate(FIND_OVERFLOWS) == []
         if width == DESKTOP_WIDTH:
-            rail = await page.locator(".rail-area").bounding_box()
-            assert rail["x"] + rail["width"] == width
+            rail_box = await page.locator(".rail-area").bounding_box()
+            assert rail_box["x"] + rail_box["width"] == width
             await page.get_by_role("button", name=mirror_text("User settings"), exact=True).click()
             await page.locator("dialog[open]").wait_for()
             assert await page.evaluate(FIND_OVERFLOWS) == []

@@ -55,21 +55,21 @@ async def test_a_linked_channel_has_a_badge_and_marks_messages_of_players(platfo
         await expect(window.message("hello from the chat").locator(".game-tag")).to_have_count(0)
         await received_events.next(lambda message_id: _content(mary, message_id) == "hello from the chat")
 
-        badge = page.locator(".view-title").get_by_role("button", name="Shared with Puddle")
-        await badge.press("Enter")
+        badge_button = page.locator(".view-title").get_by_role("button", name="Shared with Puddle")
+        await badge_button.press("Enter")
         dialog = page.get_by_role("dialog", name="Shared with Puddle")
         await expect(dialog).to_contain_text("Messages of #general also appear in a lobby of Puddle.")
         await expect(dialog).to_contain_text("Linked by nora")
         assert await accessibility_problems(window) == []
         await page.keyboard.press("Escape")
-        await expect(badge).to_be_focused()
+        await expect(badge_button).to_be_focused()
 
-        await badge.click()
+        await badge_button.click()
         await dialog.get_by_role("button", name="Unlink").click()
         await (
             page.get_by_role("dialog", name="Unlink #general from Puddle?").get_by_role("button", name="Unlink").click()
         )
-        await expect(badge).to_have_count(0)
+        await expect(badge_button).to_have_count(0)
         await expect(page.locator(".side").get_by_role("img", name="shared with a game")).to_have_count(0)
     await mary.client.close()
 

@@ -143,9 +143,9 @@ async def test_a_long_dialog_shows_its_buttons_and_describes_its_fields_on_a_pho
         dialog = window.page.get_by_role("dialog", name="Create invite")
         await dialog.wait_for()
         assert await dialog.locator(".window-body").evaluate("body => body.scrollHeight > body.clientHeight")
-        button = await dialog.get_by_role("button", name="Create and copy link").bounding_box()
+        button_box = await dialog.get_by_role("button", name="Create and copy link").bounding_box()
         box = await dialog.bounding_box()
-        assert button["y"] + button["height"] <= box["y"] + box["height"]
+        assert button_box["y"] + button_box["height"] <= box["y"] + box["height"]
         field = dialog.get_by_label("Only for these users")
         description = await field.evaluate(
             "field => field.getAttribute('aria-describedby').split(' ').map(id => document.getElementById(id).textContent)"

@@ -219,11 +219,11 @@ async def test_channels_are_ordered_and_moved_to_categories_by_keyboard_and_by_d
         assert await shown_names(settings) == ["boats", category, "tides", *other_names]
         await settings.get_by_text(f"in {category}.").wait_for()
 
-        handle = await settings.get_by_role("button", name="Move boats").bounding_box()
-        target = await settings.get_by_role("button", name="Move tides").bounding_box()
-        await page.mouse.move(handle["x"] + 5, handle["y"] + 5)
+        handle_box = await settings.get_by_role("button", name="Move boats").bounding_box()
+        target_box = await settings.get_by_role("button", name="Move tides").bounding_box()
+        await page.mouse.move(handle_box["x"] + 5, handle_box["y"] + 5)
         await page.mouse.down()
-        await page.mouse.move(target["x"] + 5, target["y"] + target["height"], steps=8)
+        await page.mouse.move(target_box["x"] + 5, target_box["y"] + target_box["height"], steps=8)
         await page.mouse.up()
         assert await shown_names(settings) == [category, "tides", "boats", *other_names]
         await settings.get_by_role("button", name="Move Voice Channels").focus()

@@ -137,20 +137,20 @@ async def test_roles_are_ordered_by_keyboard_and_by_drag(platform: ChatPlatform)
         await settings.get_by_text("First: 1 of 3.").wait_for()
         assert await role_names(guild) == ["Third", "Second", "First"]
 
-        handle = await settings.get_by_role("button", name="Move Second").bounding_box()
-        target = await settings.get_by_role("button", name="Move Third").bounding_box()
-        await page.mouse.move(handle["x"] + 5, handle["y"] + 5)
+        handle_box = await settings.get_by_role("button", name="Move Second").bounding_box()
+        target_box = await settings.get_by_role("button", name="Move Third").bounding_box()
+        await page.mouse.move(handle_box["x"] + 5, handle_box["y"] + 5)
         await page.mouse.down()
-        await page.mouse.move(target["x"] + 5, target["y"], steps=5)
+        await page.mouse.move(target_box["x"] + 5, target_box["y"], steps=5)
         await page.mouse.up()
         assert await shown_names(settings) == ["First", "Second", "Third", "@everyone"]
         await save_changes(settings)
         assert await role_names(guild) == ["First", "Second", "Third"]
 
         # Escape during a drag restores the order and does not close the settings.
-        await page.mouse.move(handle["x"] + 5, handle["y"] + 5)
+        await page.mouse.move(handle_box["x"] + 5, handle_box["y"] + 5)
         await page.mouse.down()
-        await page.mouse.move(target["x"] + 5, target["y"] - 60, steps=5)
+        await page.mouse.move(target_box["x"] + 5, target_box["y"] - 60, steps=5)
         await page.keyboard.press("Escape")
         await page.mouse.up()
         assert await shown_names(settings) == ["First", "Second", "Third", "@everyone"]

@@ -107,13 +107,13 @@ async def test_messages_of_a_restricted_player_stay_in_the_lobby(world: World) -
 
     message = (await player.post(f"/lobbies/{lobby_id}/messages", json={"content": "psst"})).ok()
 
-    in_lobby = (await alice.get(f"/lobbies/{lobby_id}/messages")).ok()
-    assert [entry["id"] for entry in in_lobby] == [message["id"]]
+    lobby_messages = (await alice.get(f"/lobbies/{lobby_id}/messages")).ok()
+    assert [entry["id"] for entry in lobby_messages] == [message["id"]]
     (await owner.get(f"/channels/{guild.general}/messages/{message['id']}")).rejected(404, 10008)
     assert await world.write(lambda call: accounts.unban(call, UserId(banned_user.id)))
     message = (await player.post(f"/lobbies/{lobby_id}/messages", json={"content": "hello again"})).ok()
-    in_channel = (await owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
-    assert in_channel["content"] == "hello again"
+    channel_message = (await owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
+    assert channel_message["content"] == "hello again"
 
 
 async def test_messages_are_relayed_between_lobby_and_channel(world: World) -> None:
@@ -152,8 +152,8 @@ async def test_a_repeated_nonce_creates_one_message_in_lobby_and_channel(world: 
     assert [message["id"] for message in channel_messages] == [first_message["id"]]
     # A deleted message releases its nonce.
     (await guild.owner.delete(f"/channels/{guild.general}/messages/{first_message['id']}")).ok()
-    recreated = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "three", **body})).ok()
-    assert recreated["content"] == "three"
+    recreated_message = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "three", **body})).ok()
+    assert recreated_message["content"] == "three"
 
 
 async def test_a_reply_has_the_reply_type_in_the_lobby_too(world: World) -> None:

@@ -33,8 +33,8 @@ async def list_cases(operator: Actor, **query: str) -> list[dict[str, Any]]:
 async def decide(operator: Actor, case: dict[str, Any], action: str, **body: Any) -> dict[str, Any]:
     """Decide about a case and return the decided case."""
     path = f"/admin/reports/{case['id']}/decide"
-    decided: dict[str, Any] = (await operator.post(path, json={"action": action, **body})).ok()
-    return decided
+    decided_case: dict[str, Any] = (await operator.post(path, json={"action": action, **body})).ok()
+    return decided_case
 
 
 async def list_notices(user: Actor) -> list[str]:
@@ -174,12 +174,12 @@ async def test_cases_are_filtered_by_state_kind_reason_and_age(world: World) -> 
     assert await list_kinds(kind="guild") == ["guild"]
     assert await list_kinds(older_than_hours="24") == ["message"]
     assert await list_kinds(state="decided") == []
-    [newest, *_] = await list_cases(ann)
-    assert await list_kinds(before=newest["id"], limit="1") == ["user"]
-    assigned = (await ann.post(f"/admin/reports/{newest['id']}/assign", json={"assigned": True})).ok()
-    assert assigned["assignee_name"] == "ann"
+    [newest_case, *_] = await list_cases(ann)
+    assert await list_kinds(before=newest_case["id"], limit="1") == ["user"]
+    assigned_case = (await ann.post(f"/admin/reports/{newest_case['id']}/assign", json={"assigned": True})).ok()
+    assert assigned_case["assignee_name"] == "ann"
     assert await list_kinds(assignee_id=str(ann.id)) == ["guild"]
-    (await ann.post(f"/admin/reports/{newest['id']}/assign", json={"assigned": False})).ok()
+    (await ann.post(f"/admin/reports/{newest_case['id']}/assign", json={"assigned": False})).ok()
     assert await list_kinds(assignee_id=str(ann.id)) == []
 
 
