@@ -95,22 +95,22 @@ async def rehearsal_bench(record_figure: Callable[..., None], is_quick: bool) ->
     """Run the tests several times, and record the smallest CPU times and the smallest times by the clock."""
     with tempfile.TemporaryDirectory() as folder:
         runs = [_run_tests(Path(folder)) for _ in range(2 if is_quick else 5)]
-    firsts, furthers, commands = ([run[number] for run in runs] for number in range(3))
-    test_ms, server_ms, _ = min(firsts, key=lambda parts: parts[1])
+    first_test_costs, further_test_costs, command_costs = ([run[number] for run in runs] for number in range(3))
+    test_ms, server_ms, _ = min(first_test_costs, key=lambda cost: cost[1])
     detail = f"and {test_ms:.0f} ms of the test process"
     record_figure("first test of a run, CPU of the server", server_ms, FIRST_TEST_SERVER_MS_MAX, "ms", detail)
-    for name, measured, limit in (
-        ("further test with its own platform, CPU of server and test process", furthers, FURTHER_TEST_MS_MAX),
-        ("slash command of a discord.py bot, CPU of server and test process", commands, COMMAND_MS_MAX),
+    for name, costs, limit in (
+        ("further test with its own platform, CPU of server and test process", further_test_costs, FURTHER_TEST_MS_MAX),
+        ("slash command of a discord.py bot, CPU of server and test process", command_costs, COMMAND_MS_MAX),
     ):
-        test_ms, server_ms, _ = min(measured, key=lambda parts: parts[0] + parts[1])
+        test_ms, server_ms, _ = min(costs, key=lambda cost: cost[0] + cost[1])
         record_figure(name, test_ms + server_ms, limit, "ms", f"{server_ms:.1f} + {test_ms:.1f} ms")
-    for name, measured, target in (
-        ("first test of a run", firsts, FIRST_TEST_CLOCK_MS_TARGET),
-        ("further test with its own platform", furthers, FURTHER_TEST_MS_MAX),
-        ("slash command of a discord.py bot", commands, COMMAND_MS_MAX),
+    for name, costs, target in (
+        ("first test of a run", first_test_costs, FIRST_TEST_CLOCK_MS_TARGET),
+        ("further test with its own platform", further_test_costs, FURTHER_TEST_MS_MAX),
+        ("slash command of a discord.py bot", command_costs, COMMAND_MS_MAX),
     ):
-        clock_ms = min(parts[2] for parts in measured)
+        clock_ms = min(cost[2] for cost in costs)
         # No limit: other programs on the machine extend this time, and a run on a busy machine must not fail for them.
         detail = f"{clock_ms:.1f} ms / {target:.0f} ms; only a quiet machine shows the cost of the plugin"
         record_figure(f"{name}, by the clock / target", clock_ms / target, None, "x", detail)
@@ -138,8 +138,8 @@ def _run_tests(folder: Path) -> tuple[list[float], list[float], list[float]]:
     def cost(before: str, after: str, count: int) -> list[float]:
         return [(end - start) * 1000 / count for start, end in zip(marks[before], marks[after], strict=True)]
 
-    further = cost("first", "further", TEST_COUNT)
+    further_cost = cost("first", "further", TEST_COUNT)
     # The cost of pytest itself is not ours.
     without_platform = cost("further", "without", TEST_COUNT)
-    further = [total - pytest_cost for total, pytest_cost in zip(further, without_platform, strict=True)]
-    return cost("start", "first", 1), further, cost("before_commands", "commands", COMMAND_COUNT)
+    further_cost = [total - pytest_cost for total, pytest_cost in zip(further_cost, without_platform, strict=True)]
+    return cost("start", "first", 1), further_cost, cost("before_commands", "commands", COMMAND_COUNT)

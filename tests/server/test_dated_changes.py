@@ -1,4 +1,4 @@
-"""Behavior before and after dated changes (spec/dated-changes.md#4) that are not tested with their resource: operations.
+"""Operations before and after dated changes (spec/dated-changes.md#4) that no test of a resource covers.
 
 `tests/contract/test_dated_changes.py` requires a test for each change."""
 

@@ -136,13 +136,13 @@ async def test_numbers_and_booleans_are_stored_as_text(world: World) -> None:
     (await bot.put(metadata_path(bot), json=[LEVEL_RECORD, PAID_RECORD])).ok()
     connected_user = await connect_user(world, alice, bot)
 
-    async def stored(**metadata: Any) -> Any:
+    async def store_metadata(**metadata: Any) -> Any:
         return (await connected_user.request("PUT", json={"metadata": metadata})).ok()["metadata"]
 
-    assert await stored(level=1483, paid=True) == {"level": "1483", "paid": "1"}
+    assert await store_metadata(level=1483, paid=True) == {"level": "1483", "paid": "1"}
     assert (await connected_user.request("GET")).ok()["metadata"] == {"level": "1483", "paid": "1"}
-    assert await stored(level=-2.0, paid=False) == {"level": "-2", "paid": "0"}
-    assert await stored(level=0, paid=0) == {"level": "0", "paid": "0"}
+    assert await store_metadata(level=-2.0, paid=False) == {"level": "-2", "paid": "0"}
+    assert await store_metadata(level=0, paid=0) == {"level": "0", "paid": "0"}
 
 
 @pytest.mark.one_postgres_case

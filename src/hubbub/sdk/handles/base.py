@@ -1,4 +1,4 @@
-"""Base class of handles."""
+"""Base class of handles, which are live views of objects in the client's cache."""
 
 from hubbub.sdk.core import Core
 from hubbub.sdk.objects import Copyable

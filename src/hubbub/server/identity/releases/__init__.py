@@ -1,4 +1,4 @@
-"""SDK releases."""
+"""The list of SDK releases, with their files and dates."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.releases import routes

@@ -1,4 +1,4 @@
-"""Voice regions."""
+"""The list of voice regions, of which this server has one."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.voice_regions import routes

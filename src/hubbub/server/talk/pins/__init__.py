@@ -1,4 +1,4 @@
-"""Pinned messages."""
+"""Pins of channels: operations that pin and unpin messages and list the pinned ones."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.talk.pins import routes

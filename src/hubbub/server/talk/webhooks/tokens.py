@@ -1,4 +1,4 @@
-"""Tokens of webhooks.
+"""Derivation and validation of webhook tokens.
 
 The API returns the token to every authorized caller, so a hash of the token would not suffice. Tokens are not stored:
 each token is derived from the webhook's ID, its salt and the server's key (decisions/0022)."""

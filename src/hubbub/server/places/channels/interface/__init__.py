@@ -1,1 +1,1 @@
-"""Functions of the slice for other slices, by purpose."""
+"""Functions of the channels slice for other slices, one module for each purpose."""

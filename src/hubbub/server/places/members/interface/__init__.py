@@ -1,1 +1,1 @@
-"""Functions of the slice for other slices, by purpose."""
+"""Functions of the members slice for other slices, one module for each purpose."""

@@ -13,13 +13,13 @@ const policy = /** @type {any} */ (window).trustedTypes?.createPolicy("service-w
 });
 
 /** @type {Promise<ServiceWorkerRegistration | null> | null} */
-let registering = null;
+let registrationPromise = null;
 let isSubscribed = false;
 
 /** Register the service worker and return its registration; null if the browser has no service workers or rejects this one. */
 export function registerServiceWorker() {
-  registering ??= register();
-  return registering;
+  registrationPromise ??= register();
+  return registrationPromise;
 }
 
 async function register() {
