@@ -8,6 +8,7 @@ from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
 from hubbub.server.core.personal_data import Erasure
+from hubbub.server.talk.reports.views import OWN_REPORTS_MAX
 from tests.server.admin_commands import run_admin_command
 from tests.server.identity.accounts import create_user_with_password
 from tests.server.identity.operators import create_operator
@@ -123,6 +124,40 @@ async def test_an_export_has_every_declared_section(world: World) -> None:
     declared_sections = {column.export for column in personal_data.collect() if column.export}
     assert set(sections) == declared_sections
     assert {name for name in declared_sections if not sections[name]} == {"applications"}
+
+
+async def test_an_export_contains_all_reports_of_the_user(world: World) -> None:
+    ben = await create_user_with_password(world, "ben")
+    (
+        await ben.post("/reports", json={"kind": "user", "id": str((await world.user("carol")).id), "reason": "spam"})
+    ).ok()
+
+    def copy_report(call: Call) -> None:
+        for report_id in range(1, OWN_REPORTS_MAX + 1):
+            call.tx.run(
+                "INSERT INTO reports (id, case_id, reporter_id, reason, comment, evidence) "
+                "SELECT CAST(? AS BIGINT), case_id, reporter_id, reason, comment, evidence FROM reports WHERE reporter_id = ? "
+                "ORDER BY id DESC LIMIT 1",
+                report_id,
+                ben.id,
+            )
+
+    await world.write(copy_report)
+
+    export = (await ben.get("/users/@me/harvest")).ok()
+
+    assert len(export["records"]["reports"]) == OWN_REPORTS_MAX + 1
+
+
+async def test_an_export_contains_templates_without_the_content_of_the_guild(world: World) -> None:
+    guild = await world.guild()
+    (await guild.owner.post(f"/guilds/{guild.id}/templates", json={"name": "Start", "description": "Two rooms"})).ok()
+
+    export = (await guild.owner.get("/users/@me/harvest")).ok()
+
+    [record] = export["records"]["guild_templates"]
+    assert (record["name"], record["description"], record["guild_id"]) == ("Start", "Two rooms", str(guild.id))
+    assert "snapshot" not in record
 
 
 async def test_exported_messages_are_complete(world: World) -> None:

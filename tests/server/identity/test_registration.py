@@ -167,6 +167,38 @@ async def test_users_create_a_limited_number_of_invites_if_the_operator_allows_i
     ]
 
 
+async def test_the_data_export_contains_invites_that_cannot_be_used_any_more(start_world: StartWorld) -> None:
+    world = await start_world("invite", allow_member_invites=True, member_invites_max=2)
+    ben = await create_user_with_password(world, "ben")
+    path = "/users/@me/registration-invites"
+    used_invite = (await ben.post(path, json={"note": "For Mary"})).ok()
+    (await request_registration(world, invite=used_invite["code"])).ok()
+    expired_invite = (await ben.post(path, json={"note": "For Carl"})).ok()
+    world.clock.advance(30 * DAY_MS)
+    assert (await ben.get(path)).ok() == []
+
+    export = (await ben.get("/users/@me/harvest")).ok()
+
+    invites = export["records"]["registration_invites"]
+    assert [(invite["id"], invite["note"], invite["uses"]) for invite in invites] == [
+        (used_invite["id"], "For Mary", 1),
+        (expired_invite["id"], "For Carl", 0),
+    ]
+    assert "code" not in invites[0]
+
+
+async def test_an_operator_exports_the_registration_request_of_an_account(start_world: StartWorld) -> None:
+    world = await start_world("approval")
+    operator = await create_operator(world, "olga")
+    (await request_registration(world, message="I am a friend of Olga.")).ok()
+    [request] = (await operator.get(REQUESTS_PATH)).ok()
+
+    export = (await operator.post(f"/admin/users/{request['id']}/export", json={"reason": "Mail"})).ok()
+
+    [record] = export["records"]["registration_requests"]
+    assert (record["message"], record["rejected_at"], record["reason"]) == ("I am a friend of Olga.", None, None)
+
+
 async def test_invites_are_sent_by_mail_in_the_language_of_their_creator(start_world: StartWorld) -> None:
     mail = MailConfig(keep_in_memory=True)
     world = await start_world("invite", changes={"mail": mail}, allow_member_invites=True, member_invites_max=20)

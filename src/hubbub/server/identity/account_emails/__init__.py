@@ -10,7 +10,7 @@ from hubbub.server.identity import (
     users,
 )
 from hubbub.server.identity.account_emails import actions, jobs, listeners, routes
-from hubbub.server.identity.account_emails.actions import enqueue_invite
+from hubbub.server.identity.account_emails.actions import enqueue_invite, export_data
 
 SLICE = Slice(
     name="account_emails",
@@ -40,4 +40,4 @@ SLICE = Slice(
     },
 )
 
-__all__ = ["SLICE", "enqueue_invite"]
+__all__ = ["SLICE", "enqueue_invite", "export_data"]

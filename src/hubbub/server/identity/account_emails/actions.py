@@ -1,7 +1,7 @@
 """Enqueue mail, confirm and change email addresses, and reset passwords."""
 
 import secrets
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -192,3 +192,9 @@ def delete_user_emails(call: Call, user_id: UserId) -> None:
     store.delete_tokens(call.tx, user_id)
     store.delete_pending_email(call.tx, user_id)
     store.delete_clients(call.tx, user_id)
+
+
+def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
+    """Return the address that a user has not confirmed yet, for the data export."""
+    pending_email = store.find_pending_email(call.tx, user_id)
+    return {"email_changes": [] if pending_email is None else [{"email": pending_email}]}

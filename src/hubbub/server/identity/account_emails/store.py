@@ -9,11 +9,7 @@ from hubbub.server.core.store import Tx
 TABLES: Final = ("email_changes", "email_limits", "email_tokens", "known_clients")
 """Tables that only this slice writes."""
 PERSONAL_DATA: Final = (
-    PersonalColumn(
-        column="email_changes.user_id",
-        erasure=Erasure.DELETED,
-        omission="The new address belongs to the account when it is confirmed.",
-    ),
+    PersonalColumn(column="email_changes.user_id", erasure=Erasure.DELETED, export="email_changes"),
     PersonalColumn(column="email_tokens.user_id", erasure=Erasure.DELETED, omission=SECRET),
     PersonalColumn(column="known_clients.user_id", erasure=Erasure.DELETED, omission=SECRET),
 )

@@ -14,6 +14,7 @@ from hubbub.protocol.resources.registration import RegistrationMode
 from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Call
 from hubbub.server.core.config import Config
+from hubbub.server.core.personal_data import export_row
 from hubbub.server.identity import features, users
 from hubbub.server.identity.registration import ports, store
 from hubbub.server.identity.registration.store import RegistrationInviteRow
@@ -136,6 +137,11 @@ def view_invites(call: Call, rows: list[RegistrationInviteRow]) -> list[wire.Reg
 
 
 def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
-    """Return the usable registration invites of a user for the data export."""
-    rows = store.list_usable_by_creator(call.tx, user_id, call.now_ms)
-    return {"registration_invites": view_invites(call, rows)}
+    """Return the registration invites and the registration request of a user for the data export.
+
+    Invites that are used up or expired are included."""
+    request_row = store.find_request(call.tx, user_id)
+    return {
+        "registration_invites": view_invites(call, store.list_by_creator(call.tx, user_id)),
+        "registration_requests": [] if request_row is None else [export_row(request_row, "user_id")],
+    }

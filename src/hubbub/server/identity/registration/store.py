@@ -10,11 +10,7 @@ TABLES: Final = ("registration_invites", "registration_requests")
 """Tables that only this slice writes."""
 PERSONAL_DATA: Final = (
     PersonalColumn(column="registration_invites.creator_id", erasure=Erasure.DELETED, export="registration_invites"),
-    PersonalColumn(
-        column="registration_requests.user_id",
-        erasure=Erasure.DELETED,
-        omission="The account cannot be used before operators decide about the request.",
-    ),
+    PersonalColumn(column="registration_requests.user_id", erasure=Erasure.DELETED, export="registration_requests"),
 )
 """Columns of these tables that contain IDs of users."""
 
@@ -70,6 +66,15 @@ def list_usable(tx: Tx, now_ms: int, limit: int) -> list[RegistrationInviteRow]:
         f"SELECT {_INVITE_COLUMNS} FROM registration_invites WHERE {_USABLE_CONDITION} ORDER BY id DESC LIMIT ?",
         now_ms,
         limit,
+    )
+
+
+def list_by_creator(tx: Tx, user_id: int) -> list[RegistrationInviteRow]:
+    """Return the invites of a user, usable or not, oldest first."""
+    return tx.fetch(
+        RegistrationInviteRow,
+        f"SELECT {_INVITE_COLUMNS} FROM registration_invites WHERE creator_id = ? ORDER BY id",
+        user_id,
     )
 
 

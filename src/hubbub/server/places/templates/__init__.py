@@ -4,6 +4,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.guilds import GuildDeleting
 from hubbub.server.places.templates import routes, store
+from hubbub.server.places.templates.routes import export_data
 from hubbub.server.places.templates.store import find
 
 
@@ -13,4 +14,4 @@ def _on_guild_deleting(call: Call, signal: GuildDeleting) -> None:
 
 SLICE = Slice(name="templates", modules=(routes,), listeners={GuildDeleting: _on_guild_deleting})
 
-__all__ = ["SLICE", "find"]
+__all__ = ["SLICE", "export_data", "find"]

@@ -11,6 +11,7 @@ from hubbub.protocol.ids import GuildId, UserId
 from hubbub.protocol.resources import templates as wire
 from hubbub.protocol.resources.guilds import Guild
 from hubbub.server.core.call import Call
+from hubbub.server.core.personal_data import export_row
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import users
 from hubbub.server.places import guilds, roles
@@ -151,6 +152,12 @@ def _load_snapshot(call: Call, row: TemplateRow) -> wire.TemplateGuild:
             if getattr(channel, field) is None:
                 setattr(channel, field, UNSET)
     return template_guild
+
+
+def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
+    """Return the templates that a user created for the data export, without their copies of guilds."""
+    rows = store.list_by_creator(call.tx, user_id)
+    return {"guild_templates": [export_row(row, "creator_id", "snapshot") for row in rows]}
 
 
 def _template_view(call: Call, row: TemplateRow) -> wire.Template:

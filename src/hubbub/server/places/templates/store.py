@@ -9,7 +9,7 @@ TABLES: Final = ("guild_templates",)
 """Tables that only this slice writes."""
 PERSONAL_DATA: Final = (
     PersonalColumn(
-        column="guild_templates.creator_id", erasure=Erasure.KEPT, reason=GUILD_RECORD, omission=GUILD_RECORD
+        column="guild_templates.creator_id", erasure=Erasure.KEPT, reason=GUILD_RECORD, export="guild_templates"
     ),
 )
 """Columns of these tables that contain IDs of users."""
@@ -39,6 +39,13 @@ def find(tx: Tx, code: str) -> TemplateRow | None:
 
 def find_guild_template(tx: Tx, guild_id: int) -> TemplateRow | None:
     return tx.find(TemplateRow, f"SELECT {COLUMNS} FROM guild_templates WHERE guild_id = ?", guild_id)
+
+
+def list_by_creator(tx: Tx, user_id: int) -> list[TemplateRow]:
+    """Return the templates that a user created, oldest first."""
+    return tx.fetch(
+        TemplateRow, f"SELECT {COLUMNS} FROM guild_templates WHERE creator_id = ? ORDER BY created_ms, code", user_id
+    )
 
 
 def insert(tx: Tx, row: TemplateRow) -> None:

@@ -209,13 +209,14 @@ def list_reports(tx: Tx, case_id: int, *, after_id: int = 0, limit: int) -> list
     )
 
 
-def list_reports_of(tx: Tx, reporter_id: int, *, limit: int) -> list[ReportRow]:
-    """Return the reports of a user, newest first."""
+def list_reports_of(tx: Tx, reporter_id: int, *, limit: int | None) -> list[ReportRow]:
+    """Return the reports of a user, newest first. `limit` is None for all."""
+    limits = () if limit is None else (limit,)
     return tx.fetch(
         ReportRow,
-        f"SELECT {_REPORT_COLUMNS} FROM reports WHERE reporter_id = ? ORDER BY id DESC LIMIT ?",
+        f"SELECT {_REPORT_COLUMNS} FROM reports WHERE reporter_id = ? ORDER BY id DESC{' LIMIT ?' * len(limits)}",
         reporter_id,
-        limit,
+        *limits,
     )
 
 

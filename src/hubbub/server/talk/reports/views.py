@@ -34,8 +34,8 @@ def report(row: ReportRow, case: CaseRow) -> wire.Report:
     )
 
 
-def own_reports(call: Call, user_id: int, limit: int = OWN_REPORTS_MAX) -> list[wire.Report]:
-    """Build the wire models of a user's reports, newest first."""
+def own_reports(call: Call, user_id: int, limit: int | None = OWN_REPORTS_MAX) -> list[wire.Report]:
+    """Build the wire models of a user's reports, newest first. `limit` is None for all."""
     rows = store.list_reports_of(call.tx, user_id, limit=limit)
     cases_by_id = store.find_cases(call.tx, [row.case_id for row in rows])
     return [report(row, cases_by_id[row.case_id]) for row in rows if row.case_id in cases_by_id]
@@ -43,12 +43,12 @@ def own_reports(call: Call, user_id: int, limit: int = OWN_REPORTS_MAX) -> list[
 
 def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
     """Return the reports of a user for the data export, with their evidence. Reports about the user are not included."""
-    rows = store.list_reports_of(call.tx, user_id, limit=OWN_REPORTS_MAX)
+    rows = store.list_reports_of(call.tx, user_id, limit=None)
     evidence_by_report = {row.id: codec.decode(row.evidence, wire.Evidence) for row in rows}
     return {
         "reports": [
             msgspec.structs.asdict(report) | {"evidence": evidence_by_report[report.id]}
-            for report in own_reports(call, user_id)
+            for report in own_reports(call, user_id, limit=None)
         ]
     }
 
