@@ -107,7 +107,7 @@ class PublicApplication(Struct, kw_only=True):
     description: str
     """Description of the application."""
     summary: str = ""
-    """Always empty; kept because interactions.py reads the key."""
+    """Deprecated: always empty; kept because interactions.py reads the key."""
     type: int | None
     """Type of the application; always null."""
     verify_key: str

@@ -62,8 +62,8 @@ class ProvisionalToken(Struct, kw_only=True):
     expires_in: int = ACCESS_TOKEN_SECONDS
     """Lifetime of the access token in seconds."""
     refresh_token: str | None = None
-    """Refresh token; null unless the credential is an OIDC token and the application has a client secret.
-    Refreshing is deprecated: request a token with a new credential instead."""
+    """Deprecated: refresh token; request a token with a new credential instead.
+    Null unless the credential is an OIDC token and the application has a client secret."""
     scopes: list[str]
     """Granted scopes as a list."""
     expires_at_seconds: int

@@ -39,7 +39,7 @@ class IntegrationApplication(Struct, kw_only=True):
     description: str
     """Description of the application."""
     summary: str = ""
-    """Always empty; kept because discord.py reads the key."""
+    """Deprecated: always empty; kept because discord.py reads the key."""
     type: None = None
     """Type of the application; always null."""
     bot: User | UnsetType = UNSET

@@ -115,7 +115,10 @@ class ModalCallback(Struct, kw_only=True, tag_field="type", tag=9):
 
 
 class PremiumCallback(Struct, kw_only=True, tag_field="type", tag=10):
-    """Type 10, PREMIUM_REQUIRED: shows an upgrade prompt; deprecated in favor of premium buttons."""
+    """Type 10, PREMIUM_REQUIRED: shows an upgrade prompt.
+
+    Deprecated in favor of premium buttons.
+    """
 
 
 class LaunchCallback(Struct, kw_only=True, tag_field="type", tag=12):

@@ -191,14 +191,20 @@ class UpdateMyGuildMember(Struct, kw_only=True):
 
 
 class UpdateMyNick(Struct, kw_only=True):
-    """The request body of the deprecated nickname route."""
+    """Change of the nickname of the current user in a guild.
+
+    Deprecated: `update_my_guild_member` changes the nickname, too.
+    """
 
     nick: Nick | None | UnsetType = UNSET
     """New nickname; null or empty removes it."""
 
 
 class MyNick(Struct, kw_only=True):
-    """The response of the deprecated nickname route."""
+    """Nickname of the current user in a guild.
+
+    Deprecated: the result of `update_my_guild_member` contains the nickname, too.
+    """
 
     nick: str | None
     """Nickname after the change; null if there is none."""

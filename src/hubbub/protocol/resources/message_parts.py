@@ -64,7 +64,10 @@ class MessageApplication(Struct, kw_only=True):
 
 
 class MessageInteraction(Struct, kw_only=True):
-    """The command that a message responds to, in the deprecated form."""
+    """The command that a message responds to.
+
+    Deprecated in favor of the metadata of the interaction.
+    """
 
     id: Snowflake
     """ID of the interaction."""

@@ -33,7 +33,7 @@ class TemplateRole(Struct, kw_only=True):
     permissions: Permissions
     """Permissions granted by the role."""
     color: int
-    """Primary color as an RGB number; 0 if there is none."""
+    """Deprecated in favor of `colors`: primary color as an RGB number, 0 if there is none."""
     colors: RoleColors | None | UnsetType = UNSET
     """Colors of the role; absent before 2 July 2025 (changes.ROLE_GRADIENTS)."""
     hoist: bool

@@ -384,3 +384,43 @@ async def test_the_server_serves_the_document(server: HttpHarness, document: dic
     assert response.status == 200
     assert response.headers["Content-Type"] == "application/json"
     assert response.json == document
+
+
+DEPRECATION_MENTIONS = {
+    "StageInstance.privacy_level": "Only the value 1 is deprecated.",
+    "CreateStageInstance.privacy_level": "Only the value 1 is deprecated.",
+    "UpdateStageInstance.privacy_level": "Only the value 1 is deprecated.",
+    "VoiceRegion.deprecated": "The field tells whether a region is deprecated.",
+}
+"""Schemas and fields whose description mentions a deprecation although they are current, with the reason."""
+
+
+def test_everything_that_is_described_as_deprecated_is_marked(full_document: dict[str, Any]) -> None:
+    described = operations_by_id(full_document)
+    for name, schema in full_document["components"]["schemas"].items():
+        described |= {name: schema} | {f"{name}.{key}": value for key, value in schema.get("properties", {}).items()}
+
+    unmarked = {
+        name
+        for name, entry in described.items()
+        if "deprecated" in f"{entry.get('summary', '')} {entry.get('description', '')}".lower()
+        and entry.get("deprecated") is not True
+    }
+
+    assert unmarked == set(DEPRECATION_MENTIONS)
+
+
+def test_fields_that_the_specification_deprecates_are_marked(full_document: dict[str, Any]) -> None:
+    schemas = full_document["components"]["schemas"]
+    fields = [
+        (name, key)
+        for name, schema in schemas.items()
+        for key in schema.get("properties", {})
+        if (key in {"dm_permission", "default_permission"} and "type" in schema["properties"])
+        or (key == "color" and "colors" in schema["properties"])
+        or (key == "interaction" and "interaction_metadata" in schema["properties"])
+    ]
+
+    assert {name for name, _ in fields} >= {"Role", "Message", "ApplicationCommand", "CreateCommand"}
+    assert [field for field in fields if schemas[field[0]]["properties"][field[1]].get("deprecated") is not True] == []
+    assert schemas["PremiumCallback"]["deprecated"] is True

@@ -182,6 +182,8 @@ def _named_classes(kinds: Iterable[Any]) -> Iterator[type]:
 def _describe_component(schema: dict[str, Any], kind: type) -> None:
     """Add the docstrings of a model or enum to its schema."""
     schema["description"] = texts.class_description(kind) or schema.get("description", "")
+    if texts.is_deprecated(schema["description"]):
+        schema["deprecated"] = True
     if issubclass(kind, Enum):
         schema |= texts.enum_attributes(kind, schema["enum"])
     elif issubclass(kind, msgspec.Struct):

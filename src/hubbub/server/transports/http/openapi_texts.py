@@ -238,7 +238,12 @@ def field_attributes(kind: type, name: str) -> dict[str, Any]:
     description = attribute_descriptions(kind).get(name, "")
     if not description:
         return {}
-    return {"description": description, **({"deprecated": True} if description.startswith("Deprecated") else {})}
+    return {"description": description, **({"deprecated": True} if is_deprecated(description) else {})}
+
+
+def is_deprecated(description: str) -> bool:
+    """Return whether a paragraph of a description begins with "Deprecated"."""
+    return any(paragraph.startswith("Deprecated") for paragraph in description.split("\n\n"))
 
 
 def enum_attributes(kind: type[Enum], values: list[Any]) -> dict[str, Any]:
