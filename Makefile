@@ -131,7 +131,7 @@ if command -v $(1) >/dev/null 2>&1 || [ -x /usr/sbin/$(1) ]; then :; \
 	fi
 endef
 
-check: venv client-deps ## lint, types, import rules, JavaScript, language
+check: venv client-deps ## lint, types, imports, JavaScript, language
 	@$(RUN) -m ruff check --quiet .
 	@$(RUN) -m ruff format --quiet --check . || { echo "make format would change files" >&2; exit 1; }
 	@$(RUN) -m mypy --no-error-summary
@@ -139,7 +139,7 @@ check: venv client-deps ## lint, types, import rules, JavaScript, language
 	@if [ -x $(BIOME) ]; then $(BIOME) format --reporter=summary . >$(VENV)/.biome 2>&1 && $(BIOME) lint --reporter=summary . >>$(VENV)/.biome 2>&1 \
 		|| { cat $(VENV)/.biome >&2; exit 1; }; else echo "Biome not installed: JavaScript is not checked"; fi
 	@$(MAKE) check-addresses
-	@$(RUN) -m pytest -q -p no:cacheprovider tests/contract/test_language.py tests/contract/test_citations.py >$(VENV)/.language 2>&1 \
+	@$(RUN) -m pytest -q -p no:cacheprovider $(addprefix tests/contract/test_,language.py citations.py imports.py) >$(VENV)/.language 2>&1 \
 		|| { cat $(VENV)/.language >&2; exit 1; }
 
 # The repository contains no package registry hosts and no paths of a single machine.

@@ -163,7 +163,10 @@ class Shell:
         (self.folder / ".venv" / ".installed").touch()
         # An HTTP error is a failed command.
         (home / ".curlrc").write_text("silent\nshow-error\nfail-with-body\n")
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("HUBBUB_", "PYTEST_"))}
+        # The options and variables of the make command that runs the tests do not apply to the commands of the reader.
+        removed = ("HUBBUB_", "PYTEST_", "MAKE", "MFLAGS")
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(removed)}
+        inherited.pop("ARGS", None)
         self.variables = inherited | {
             "HOME": str(home),
             "CURL_HOME": str(home),

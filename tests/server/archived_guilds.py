@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hubbub.protocol.enums import ChannelType, MessageType
 from tests.media import mp3, png
-from tests.server.archives import ID, read_archive
+from tests.server.archives import ID_PATTERN, read_archive
 from tests.server.test_import_validation import GUILD_ID
 from tests.world import NOW_MS
 
@@ -484,7 +484,7 @@ def describe_archive(path: Path) -> dict[str, list[str]]:
         for name in ("overwrites", "thread_members", "reactions", "poll_votes", "scheduled_event_users"):
             if name in value:
                 value = value | {name: sorted(value[name], key=describe)}
-        return ID.sub(
+        return ID_PATTERN.sub(
             lambda match: names.get(match[0], match[0]), json.dumps(value, sort_keys=True, ensure_ascii=False)
         )
 
@@ -495,7 +495,7 @@ def describe_archive(path: Path) -> dict[str, list[str]]:
     ]
     with zipfile.ZipFile(path) as archive:
         described["contents"] = sorted(
-            f"{ID.sub(lambda match: names[match[0]], name)} {hashlib.sha256(archive.read(name)).hexdigest()}"
+            f"{ID_PATTERN.sub(lambda match: names[match[0]], name)} {hashlib.sha256(archive.read(name)).hexdigest()}"
             for name in archive.namelist()
             if name.startswith("files/")
         )

@@ -18,7 +18,7 @@ from hubbub.server.transfer.export import export_guild
 from hubbub.server.transfer.importer import Importer
 from hubbub.server.transfer.sources import ArchiveSource
 from tests.server.archived_guilds import GuildBuilder, describe_archive, guilds, list_files
-from tests.server.archives import ID, read_archive, replace_ids
+from tests.server.archives import ID_PATTERN, read_archive, replace_ids
 from tests.server.test_import_validation import GUILD_ID, write_archive
 from tests.world import NOW_MS, small_config
 
@@ -123,7 +123,7 @@ def describe_messages(records: dict[str, list[Any]]) -> list[Any]:
     """Return the messages of an archive in the order of their channels, without IDs."""
     names = {channel["id"]: channel["name"] for channel in records["channels"]}
     message_records = records.get("messages", [])
-    contents = {message["id"]: ID.sub("#", message["content"]) for message in message_records}
+    contents = {message["id"]: ID_PATTERN.sub("#", message["content"]) for message in message_records}
     return [
         (
             names[message["channel_id"]],
