@@ -18,6 +18,10 @@ class ReplayWindow:
         self.highest = -1
         """The highest number seen, or -1."""
 
+    def is_before(self, number: int, other: int) -> bool:
+        """Return whether a number precedes another one, at a distance of less than half the range."""
+        return 0 < (other - number) & self._mask < self._half_range
+
     def record(self, number: int) -> bool:
         """Record a number; return False if it was seen before or is older than the window."""
         if self.highest < 0:

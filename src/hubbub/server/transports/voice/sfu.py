@@ -42,6 +42,10 @@ DISCOVERY_RESPONSES: Final = 4
 """Maximum number of responses to one discovery request from the IP address of the client's WebSocket."""
 DISCOVERED_ADDRESSES_MAX: Final = 4
 """Maximum number of addresses of discovery requests that are stored for a peer."""
+ADDRESS_PROOF_PACKETS: Final = 3
+"""Number of successive packets from another address after which a native client receives there; 60 ms of audio."""
+ADDRESS_CHANGE_INTERVAL_SECONDS: Final = 1.0
+"""Minimum time in seconds between two changes of the address of a native client."""
 DISCOVERY_INTERVAL_SECONDS: Final = 0.15
 """Interval in seconds between responses to one discovery request."""
 BYE_COUNT: Final = 3
@@ -89,6 +93,7 @@ class Peer:
 
     __slots__ = (
         "address",
+        "address_changed_at",
         "browser",
         "discovered_addresses",
         "discovery_timer",
@@ -97,6 +102,9 @@ class Peer:
         "is_deaf",
         "early_packets",
         "group",
+        "new_address",
+        "new_address_first_number",
+        "new_address_packet_count",
         "bitrate_limit",
         "bitrate_timer",
         "key_frame_requested_at",
@@ -122,6 +130,12 @@ class Peer:
         """The cipher of the client's packets; None until the client has a key."""
         self.address: Address | None = None
         """The address that the client receives packets at; None until the client has proven it (decisions/0070)."""
+        self.new_address: Address | None = None
+        """Another address, from which the newest packets of a native client came; None if there is none (decisions/0176)."""
+        self.new_address_packet_count = self.new_address_first_number = 0
+        """Number of packets from `new_address` since the last one from `address`, and the packet number of the first."""
+        self.address_changed_at = float("-inf")
+        """Event loop time of the last change from one address to another."""
         self.browser: BrowserTransport | None = None
         """The transport of a browser; None for a native client."""
         self.discovered_addresses: deque[Address] = deque(maxlen=DISCOVERED_ADDRESSES_MAX)
@@ -174,12 +188,51 @@ class Peer:
         `number` is a nonce counter (32 bits), which covers all streams of a key, or a sequence number (16 bits), which
         is per stream.
         """
+        return self._find_window(ssrc).record(number)
+
+    def set_address(self, address: Address | None) -> None:
+        """Send packets to another address, or to none, from now on."""
+        self.address = address
+        self.new_address, self.new_address_packet_count = None, 0
+
+    def record_source(self, address: Address, ssrc: int, number: int, *, is_new: bool, now: float) -> None:
+        """Record the address that a recorded packet of a native client came from, which may become the client's address.
+
+        A client that has another address needs `ADDRESS_PROOF_PACKETS` packets from the new one without any from the
+        other in between, because an attacker can deliver a copy from its own address before the original arrives.
+        `is_new` tells whether the packet was the first one with its number; `now` is the event loop's time.
+        """
+        window = self._find_window(ssrc)
+        if address == self.address:
+            # The original of a packet that came from the new address shows that another sender copies packets there.
+            if is_new or not window.is_before(number, self.new_address_first_number):
+                self.new_address = None
+            return
+        if not is_new or number != window.highest:
+            # A late packet may come from an address that the client has left.
+            return
+        if self.address is None:
+            self.set_address(address)
+            return
+        if address != self.new_address:
+            self.new_address, self.new_address_packet_count = address, 0
+            self.new_address_first_number = number
+        self.new_address_packet_count += 1
+        if (
+            self.new_address_packet_count >= ADDRESS_PROOF_PACKETS
+            and now - self.address_changed_at >= ADDRESS_CHANGE_INTERVAL_SECONDS
+        ):
+            self.set_address(address)
+            self.address_changed_at = now
+
+    def _find_window(self, ssrc: int) -> ReplayWindow:
+        """Return the replay window of a stream, or of all streams if their packets have common numbers."""
         assert self.cipher is not None
         stream = 0 if self.cipher.packet_number_bits == 32 else ssrc
         window = self.windows.get(stream)
         if window is None:
             window = self.windows[stream] = ReplayWindow(self.cipher.packet_number_bits)
-        return window.record(number)
+        return window
 
 
 class Forwarder:
@@ -246,7 +299,8 @@ class Forwarder:
             return peer.browser
         self._close_browser(peer)
         self._cancel_timers(peer)
-        peer.cipher = peer.address = None
+        peer.cipher = None
+        peer.set_address(None)
         peer.windows.clear()
 
         def start(cipher: SrtpCipher) -> None:
@@ -254,9 +308,6 @@ class Forwarder:
             loop = asyncio.get_running_loop()
             peer.report_timer = loop.call_later(REPORT_INTERVAL_SECONDS, self._send_report, peer)
             peer.bitrate_timer = loop.call_later(BITRATE_INTERVAL_SECONDS, self._send_bitrate, peer)
-
-        def set_address(address: Address | None) -> None:
-            peer.address = address
 
         def receive(kind: int, packet: bytes) -> None:
             if kind == AUDIO:
@@ -279,7 +330,7 @@ class Forwarder:
 
         events = BrowserEvents(
             connected=start,
-            address_changed=set_address,
+            address_changed=peer.set_address,
             media=receive,
             control=lambda packet: self._receive_browser_control(peer, packet),
             dropped=drop,
@@ -300,7 +351,7 @@ class Forwarder:
         Clients that only listen send no packet that proves their address.
         """
         if address in peer.discovered_addresses:
-            peer.address = address
+            peer.set_address(address)
 
     def start_speaking(self, peer: Peer) -> None:
         """Mark a peer as speaking, and forward its buffered packets."""
@@ -496,7 +547,12 @@ class Forwarder:
         if peer is None or peer.cipher is None:
             self._packet_counter("unknown").inc()
             return
-        body = self._decrypt(peer, peer.ssrc, packet, rtp.RTCP_HEADER_BYTES, address)
+        body = (
+            self._decrypt(peer, peer.ssrc, packet, rtp.RTCP_HEADER_BYTES, address)
+            if peer.cipher.packet_number_bits == 32
+            # The numbers of these modes are sequence numbers, which RTCP does not have.
+            else self._decrypt_unnumbered(peer, packet, rtp.RTCP_HEADER_BYTES)
+        )
         if body is not None:
             self._relay_key_frame_requests(peer, packet[: rtp.RTCP_HEADER_BYTES] + body)
 
@@ -517,7 +573,7 @@ class Forwarder:
     def _decrypt(self, peer: Peer, ssrc: int, packet: bytes, header_length: int, address: Address) -> bytes | None:
         """Return the decrypted body of a packet, or None if it is forged or replayed.
 
-        An authentic packet proves `address`, which becomes the peer's address.
+        Authentic packets from another address than the peer's can change it; see `Peer.record_source`.
         """
         assert peer.cipher is not None
         try:
@@ -525,11 +581,23 @@ class Forwarder:
         except PacketError:
             self._packet_counter("forged").inc()
             return None
-        if not peer.record_packet(ssrc, number):
+        is_new = peer.record_packet(ssrc, number)
+        if address != peer.address or peer.new_address is not None:
+            now = asyncio.get_running_loop().time()
+            peer.record_source(address, ssrc, number, is_new=is_new, now=now)
+        if not is_new:
             self._packet_counter("replayed").inc()
             return None
-        peer.address = address
         return body
+
+    def _decrypt_unnumbered(self, peer: Peer, packet: bytes, header_length: int) -> bytes | None:
+        """Return the decrypted body of a packet without a number, which proves no address; None if it is forged."""
+        assert peer.cipher is not None
+        try:
+            return peer.cipher.decrypt(packet, header_length)[0]
+        except PacketError:
+            self._packet_counter("forged").inc()
+            return None
 
     def _forward(self, peer: Peer, ssrc: int, packet: bytes) -> None:
         """Forward a decrypted packet to the other peers of the sender's group, or drop it."""
