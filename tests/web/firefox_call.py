@@ -23,7 +23,7 @@ from tests.web.conftest import run_platform
 from tests.web.test_calls import receive_tone, send_tone
 from tests.web.test_chat_modules import modules_url
 from tests.web.test_firefox import FIREFOX, Firefox, by_role, start_firefox
-from tests.world import small_config
+from tests.world import World, small_config
 
 ROOT = Path(__file__).parents[2]
 ADDRESS = "198.51.100.7"
@@ -113,10 +113,26 @@ async def exchange_audio(firefox: Firefox) -> None:
             assert state["privacyCode"].replace(" ", "") == bot.dave_session.voice_privacy_code.replace(" ", "")
             assert state["frames"]["decrypted"] > 0
             assert state["frames"]["failed"] == 0
+            await prove_address_again(platform.world, guild.id, nora.id)
+            received_tone = await receive_tone(bot, nora.id)
+            assert tone_share(received_tone, FIREFOX_HERTZ) > 0.8
             sending.cancel()
             await asyncio.gather(sending, return_exceptions=True)
         await bot.stop()
         await native.close()
+
+
+async def prove_address_again(world: World, guild_id: int, user_id: int) -> None:
+    """Forget the address of Firefox, as after its consent expired, and wait until it has answered a request of the server."""
+    assert world.app.voice is not None
+    peer = world.app.voice.calls._sessions[guild_id, user_id].peer
+    browser = peer.browser
+    assert browser is not None
+    browser._browsers.remove_addresses(browser)
+    browser._select_address(None)
+    while peer.address is None:
+        await asyncio.sleep(0.05)
+    assert browser.has_proven(peer.address)
 
 
 async def _main() -> None:

@@ -127,6 +127,12 @@ window.WebSocket = class extends WebSocket {
         transport, _ = await loop.create_datagram_endpoint(lambda: _Upstream(self, client), remote_addr=self._server)
         return transport
 
+    async def change_address(self) -> None:
+        """Send to the server from other addresses from now on, as after a change of a network address translation."""
+        upstreams, self._upstreams = self._upstreams, {}
+        for opening in upstreams.values():
+            (await opening).close()
+
     async def close(self) -> None:
         """Close all sockets."""
         self.transport.close()

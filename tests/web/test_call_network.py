@@ -159,3 +159,23 @@ async def test_a_call_continues_within_seconds_after_a_long_interruption(call_pl
             await call.wait_connected()
         await wait_tone(tom, nora.user.id, call.hertz(nora))
         await wait_tone(nora, tom.user.id, call.hertz(tom))
+
+
+async def test_a_call_continues_within_seconds_after_the_address_of_a_page_changed(call_platform: ChatPlatform) -> None:
+    async with open_call_with_loss(call_platform) as (call, network):
+        nora, tom = call.windows
+        await wait_tone(tom, nora.user.id, call.hertz(nora))
+        voice = call_platform.world.app.voice
+        assert voice is not None
+        peer = voice.calls._sessions[call.guild.id, tom.user.id].peer
+        old_address = peer.address
+        async with time_bound(RECONNECT_SECONDS_MAX):
+            await network.change_address()
+            while peer.address == old_address:
+                await asyncio.sleep(0.01)
+        # The page has answered the server's request at the new address.
+        assert peer.browser is not None
+        assert peer.address is not None
+        assert peer.browser.has_proven(peer.address)
+        await wait_tone(tom, nora.user.id, call.hertz(nora))
+        await wait_tone(nora, tom.user.id, call.hertz(tom))

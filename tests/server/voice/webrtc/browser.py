@@ -22,6 +22,10 @@ OPUS_PAYLOAD_TYPE = 111
 """Payload type of Opus in Chromium."""
 # Types of STUN attributes (RFC 8489 and RFC 8445).
 USERNAME, MESSAGE_INTEGRITY, PRIORITY, USE_CANDIDATE, FINGERPRINT, ICE_CONTROLLING = 6, 8, 0x24, 0x25, 0x8028, 0x802A
+BINDING_REQUEST, BINDING_RESPONSE = b"\x00\x01", b"\x01\x01"
+"""First bytes of STUN messages."""
+ICE_PASSWORD = "0123456789abcdef01234567"
+"""ICE password in the offers of the tests."""
 CODECS = [{"name": "opus", "type": "audio", "priority": 1000, "payload_type": OPUS_PAYLOAD_TYPE}]
 
 
@@ -40,6 +44,24 @@ def is_rtcp(packet: bytes) -> bool:
     return 192 <= packet[1] <= 223
 
 
+def sign_stun(message_type: bytes, transaction_id: bytes, attributes: bytes, password: str) -> bytes:
+    """Build a STUN message with MESSAGE-INTEGRITY and FINGERPRINT."""
+
+    def header(length: int) -> bytes:
+        return message_type + struct.pack(">HI", length, 0x2112A442) + transaction_id
+
+    body = header(len(attributes) + 24) + attributes
+    attributes += struct.pack(">HH", MESSAGE_INTEGRITY, 20) + hmac.digest(password.encode(), body, hashlib.sha1)
+    body = header(len(attributes) + 8) + attributes
+    return body + struct.pack(">HHI", FINGERPRINT, 4, binascii.crc32(body) ^ 0x5354554E)
+
+
+def binding_response(request: bytes, password: str) -> bytes:
+    """Build the response to a request of the server, with any address."""
+    mapped_address = struct.pack(">HHHHI", 0x20, 8, 1, 5, 7)
+    return sign_stun(BINDING_RESPONSE, request[8:20], mapped_address, password)
+
+
 def binding_request(
     username: str, password: str, *, use_candidate: bool = False, has_fingerprint: bool = True, extra: bytes = b""
 ) -> bytes:
@@ -50,17 +72,9 @@ def binding_request(
     if use_candidate:
         attributes += struct.pack(">HH", USE_CANDIDATE, 0)
     attributes += extra
-    transaction_id = secrets.token_bytes(12)
-
-    def header(length: int) -> bytes:
-        return struct.pack(">HHI", 1, length, 0x2112A442) + transaction_id
-
-    body = header(len(attributes) + 24) + attributes
-    attributes += struct.pack(">HH", MESSAGE_INTEGRITY, 20) + hmac.digest(password.encode(), body, hashlib.sha1)
-    if not has_fingerprint:
-        return header(len(attributes)) + attributes
-    body = header(len(attributes) + 8) + attributes
-    return body + struct.pack(">HHI", FINGERPRINT, 4, binascii.crc32(body) ^ 0x5354554E)
+    request = sign_stun(BINDING_REQUEST, secrets.token_bytes(12), attributes, password)
+    # FINGERPRINT follows MESSAGE-INTEGRITY, which does not cover it.
+    return request if has_fingerprint else request[:2] + (len(request) - 28).to_bytes(2, "big") + request[4:-8]
 
 
 class DtlsClient:
@@ -127,7 +141,7 @@ class Browser:
         return (
             f"v=0\r\no=- {values['session']} 2 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=group:BUNDLE 0\r\n"
             "m=audio 9 UDP/TLS/RTP/SAVPF 111 63\r\nc=IN IP4 0.0.0.0\r\n"
-            f"a=ice-ufrag:{values['ufrag']}\r\na=ice-pwd:0123456789abcdef01234567\r\n"
+            f"a=ice-ufrag:{values['ufrag']}\r\na=ice-pwd:{ICE_PASSWORD}\r\n"
             f"a=fingerprint:sha-256 {values['fingerprint']}\r\na=setup:actpass\r\na=mid:0\r\na=sendrecv\r\n"
             "a=rtpmap:111 opus/48000/2\r\na=fmtp:111 minptime=10;useinbandfec=1\r\na=rtpmap:63 red/48000/2\r\n"
         )
@@ -166,10 +180,18 @@ class Browser:
                 return data
 
     async def send_connectivity_check(self, *, use_candidate: bool = True) -> bytes:
-        """Send a connectivity check and return the response."""
+        """Send connectivity checks until the server responds, answer its requests, and return the response."""
+        while True:
+            self.send(self.build_check(use_candidate=use_candidate))
+            message = await self.receive(lambda data: data[:2] in (BINDING_REQUEST, BINDING_RESPONSE))
+            if message[:2] == BINDING_RESPONSE:
+                return message
+            self.send(binding_response(message, ICE_PASSWORD))
+
+    def build_check(self, *, use_candidate: bool = True) -> bytes:
+        """Build a connectivity check with a new transaction ID."""
         username = f"{self.described_attribute('ice-ufrag')}:{self.ufrag}"
-        self.send(binding_request(username, self.described_attribute("ice-pwd"), use_candidate=use_candidate))
-        return await self.receive(lambda data: data[:2] == b"\x01\x01")
+        return binding_request(username, self.described_attribute("ice-pwd"), use_candidate=use_candidate)
 
     async def handshake(self) -> None:
         """Run the DTLS handshake and verify the certificate of the server."""

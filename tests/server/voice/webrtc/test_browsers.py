@@ -213,7 +213,7 @@ async def test_a_browser_moves_to_another_address_by_a_check(
     assert old_transport is not None
     browser.datagrams = type(old_datagrams)()
     await browser.open_udp()
-    # Packets from an address without a check are not accepted, and a check without USE-CANDIDATE does not select it.
+    # Packets from an address without a check are not accepted, and a check without USE-CANDIDATE does not nominate it.
     browser.send(browser.build_packet(fake_encrypted_frame("too early")))
     await browser.send_connectivity_check(use_candidate=False)
     native.send_frame(fake_encrypted_frame("old address"))

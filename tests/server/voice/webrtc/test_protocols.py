@@ -16,7 +16,7 @@ from hubbub.server.transports.voice.webrtc.dtls import (
 )
 from hubbub.server.transports.voice.webrtc.sdp import Offer, OfferError
 from hubbub.server.transports.voice.webrtc.srtp import PROFILES, ReplayError, SrtpCipher, SrtpSession
-from tests.server.voice.webrtc.browser import DtlsClient, binding_request
+from tests.server.voice.webrtc.browser import DtlsClient, binding_request, binding_response
 
 ADDRESS = ("192.0.2.1", 32853)
 
@@ -51,6 +51,30 @@ def test_a_response_contains_the_address_and_is_smaller_than_the_request() -> No
     assert (response[32:36], response[56:60]) == (b"\x00\x08\x00\x14", b"\x80\x28\x00\x04")
     assert len(response) == 64 < len(SAMPLE_REQUEST)
     assert int.from_bytes(response[2:4], "big") == 44
+
+
+def test_a_request_of_the_server_has_the_attributes_of_a_full_agent_and_is_not_larger_than_a_check() -> None:
+    request = stun.build_binding_request(bytes(range(12)), "theirs:ours", "pass")
+    parsed = stun.parse_binding_request(request)
+    assert parsed is not None
+    assert (parsed.local_ufrag, parsed.transaction_id) == ("theirs", bytes(range(12)))
+    assert parsed.is_authentic("pass")
+    # PRIORITY, and ICE-CONTROLLED with a tie-breaker of eight bytes (RFC 8445).
+    assert b"\x00\x24\x00\x04" in request
+    assert b"\x80\x29\x00\x08" in request
+    assert len(request) <= len(binding_request("ours:theirs", "pass", use_candidate=True))
+
+
+def test_a_response_of_a_browser_is_parsed_and_verified() -> None:
+    request = stun.build_binding_request(bytes(range(12)), "theirs:ours", "pass")
+    response = stun.parse_binding_response(binding_response(request, "pass"))
+    assert response is not None
+    assert response.transaction_id == bytes(range(12))
+    assert response.is_authentic("pass")
+    assert not response.is_authentic("other")
+    assert stun.parse_binding_response(request) is None
+    # A success response without MESSAGE-INTEGRITY.
+    assert stun.parse_binding_response(b"\x01\x01\x00\x00" + stun.MAGIC_COOKIE + bytes(12)) is None
 
 
 @pytest.mark.parametrize(
@@ -91,6 +115,7 @@ def test_any_bytes_can_be_parsed_as_stun(tail: bytes) -> None:
     packet = b"\x00\x01" + len(tail).to_bytes(2, "big") + stun.MAGIC_COOKIE + bytes(12) + tail
     assert stun.is_stun(packet)
     stun.parse_binding_request(packet)
+    stun.parse_binding_response(b"\x01\x01" + packet[2:])
 
 
 def test_a_discovery_request_is_not_stun() -> None:
@@ -260,6 +285,12 @@ def test_an_offer_has_fingerprint_ufrag_and_payload_types() -> None:
     assert offer.payload_types.video_codec == "VP8"
 
 
+def test_an_offer_has_an_ice_password_or_none() -> None:
+    password = "0123456789abcdef012345"
+    assert Offer.parse(OFFER, None).password is None
+    assert Offer.parse(f"{OFFER}a=ice-pwd:{password}\na=ice-pwd:{password}\n", None).password == password
+
+
 def test_listed_codecs_replace_those_of_the_offer() -> None:
     codecs = [
         Codec(name="VP8", type="video", priority=2000, payload_type=96, rtx_payload_type=97),
@@ -281,6 +312,8 @@ def test_listed_codecs_replace_those_of_the_offer() -> None:
         (OFFER + "a=fingerprint:sha-256 " + ":".join(["CD"] * 32), None),
         (OFFER.replace("a=ice-ufrag:abcd", "a=ice-ufrag:ab"), None),
         (OFFER.replace("a=ice-ufrag:abcd", "a=ice-ufrag:abcd", 1) + "a=ice-ufrag:efgh\n", None),
+        (OFFER + "a=ice-pwd:too short\n", None),
+        (OFFER + "a=ice-pwd:0123456789abcdef012345\na=ice-pwd:0123456789abcdef012346\n", None),
         (OFFER.replace("opus", "PCMU"), None),
         (OFFER.replace("109 opus", "72 opus"), None),
         (OFFER, []),

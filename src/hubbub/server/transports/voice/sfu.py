@@ -295,6 +295,7 @@ class Forwarder:
         `on_failed` is called if the browser's DTLS association fails.
         """
         if peer.browser is not None and peer.browser.can_restart(offer):
+            peer.browser.restart(offer)
             self._browsers.renew_credentials(peer.browser)
             return peer.browser
         self._close_browser(peer)
@@ -500,18 +501,30 @@ class Forwarder:
             if packet.startswith(datagrams.PING):
                 self._send(datagrams.PONG + packet[4:], address)
             # Other datagrams of this size are keepalives, which need no response.
-        elif self._browsers.by_address and (browser := self._browsers.by_address.get(address)) is not None:
+        elif (
+            self._browsers.by_address
+            and (browser := self._browsers.by_address.get(address)) is not None
+            and (browser.has_proven(address) or not self._is_native_packet(packet))
+        ):
             if not is_stun(packet):
                 browser.receive(packet, address)
-            elif not self._browsers.handle_check(packet, address):
+            elif not self._browsers.handle_stun(packet, address):
                 self._packet_counter("unknown").inc()
         elif packet_bytes < rtp.RTCP_HEADER_BYTES + TAG_BYTES or packet[0] >> 6 != 2:
-            if not is_stun(packet) or not self._browsers.handle_check(packet, address):
+            if not is_stun(packet) or not self._browsers.handle_stun(packet, address):
                 self._packet_counter("malformed").inc()
         elif packet[1] in rtp.RTCP_TYPES:
             self._handle_control(packet, address)
         else:
             self._handle_media(packet, address)
+
+    def _is_native_packet(self, packet: bytes) -> bool:
+        """Return whether a datagram looks like an RTP or RTCP packet of a native client."""
+        if len(packet) < rtp.FIXED_HEADER_BYTES or packet[0] >> 6 != 2:
+            return False
+        offset = 4 if packet[1] in rtp.RTCP_TYPES else 8
+        peer = self._peers_by_ssrc.get(int.from_bytes(packet[offset : offset + 4], "big"))
+        return peer is not None and peer.browser is None
 
     def _handle_discovery(self, packet: bytes, address: Address) -> None:
         """Answer a client's request for its own public address, which does not become the address of its media.

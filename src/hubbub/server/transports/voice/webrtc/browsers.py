@@ -4,7 +4,6 @@ A rehearsal imports `dtls` and its libraries for its first browser, so that it s
 
 import asyncio
 import secrets
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +24,12 @@ CONSENT_SECONDS: Final = 30.0
 """Time in seconds without a connectivity check after which a browser receives no more packets (RFC 7675)."""
 ADDRESSES_MAX: Final = 8
 """Maximum number of addresses that datagrams of one browser are accepted from."""
+SILENCE_SECONDS: Final = 7.0
+"""Time in seconds without a check from the selected address after which a check without nomination selects another one.
+
+Browsers whose network address translation changed continue their checks of the pair; Firefox sends one every 4 to 6 s."""
+PROOF_INTERVAL_SECONDS: Final = 0.5
+"""Time in seconds after which the server repeats a request that proves an address, at the next check from there."""
 DTLS_FIRST_BYTES: Final = range(20, 64)
 """First bytes of DTLS datagrams (RFC 7983)."""
 RTCP_SECOND_BYTES: Final = range(192, 224)
@@ -33,6 +38,18 @@ STREAMS_MAX: Final = 32
 """Maximum number of SSRCs that a browser may use until it connects again."""
 AUDIO, VIDEO, RETRANSMISSION = 0, 1, 2
 """Kinds of streams; also the distance of their SSRC from that of the audio."""
+
+
+@dataclass(slots=True)
+class CheckedAddress:
+    """An address from which authentic connectivity checks of a browser came."""
+
+    is_proven: bool = False
+    """Whether the browser has shown that it receives there: by a DTLS cookie or a response (decisions/0176)."""
+    transaction_id: bytes = b""
+    """ID of the server's latest request to the address; empty if there is none."""
+    requested_at: float = float("-inf")
+    """Event loop time of that request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +83,14 @@ class BrowserTransport:
         self.offer = offer
         self.ufrag = self.password = ""
         self.address: Address | None = None
-        """The address that the browser selected; None before its first check and after its consent has expired."""
-        self.addresses: deque[Address] = deque()
+        """The address that the browser selected; None before its first check and after its consent has expired.
+
+        Media is sent there. It is proven as soon as the DTLS handshake is complete.
+        """
+        self.addresses: dict[Address, CheckedAddress] = {}
         """The latest addresses of authentic checks, from which datagrams are accepted."""
+        self._nominated_address: Address | None = None
+        """The address that the browser selects as soon as it is proven."""
         from hubbub.server.transports.voice.webrtc.dtls import DtlsAssociation
 
         self._association = DtlsAssociation(browsers.identity, offer.fingerprint)
@@ -76,6 +98,7 @@ class BrowserTransport:
         self._dtls_timer: asyncio.TimerHandle | None = None
         self._consent_timer: asyncio.TimerHandle | None = None
         self._last_check_at = 0.0
+        """Event loop time of the last check or proof of an address that the browser has proven."""
         self._ssrcs_by_kind: dict[int, int] = {}
         """SSRCs that the browser chose, by kind of stream; other SSRCs of the kind are rejected."""
         self._used_ssrcs: set[int] = set()
@@ -118,16 +141,77 @@ class BrowserTransport:
             self.offer.payload_types,
         )
 
+    def restart(self, offer: Offer) -> None:
+        """Continue with the ICE credentials of another offer."""
+        self.offer = offer
+        for checked_address in self.addresses.values():
+            checked_address.transaction_id, checked_address.requested_at = b"", float("-inf")
+
     def handle_check(self, request: stun.BindingRequest, address: Address) -> None:
-        """Answer an authentic connectivity check, which renews the browser's consent and may select its address."""
+        """Handle an authentic connectivity check, which renews the browser's consent and may select its address.
+
+        If the address has to be proven first, the server answers with a request of its own. It responds to the next check,
+        so that it sends at most as much as it received.
+        """
         loop = asyncio.get_running_loop()
-        self._last_check_at = loop.time()
-        if self._consent_timer is None:
-            self._consent_timer = loop.call_later(CONSENT_SECONDS, self._check_consent)
+        now = loop.time()
         self._browsers.add_address(self, address)
-        if self.address is None or (request.has_use_candidate and address != self.address):
-            self._select_address(address)
+        if self._consent_timer is None:
+            self._last_check_at = now
+            self._consent_timer = loop.call_later(CONSENT_SECONDS, self._check_consent)
+        is_silent = now - self._last_check_at > SILENCE_SECONDS
+        if self._srtp_session is None or self.has_proven(address):
+            self._last_check_at = now
+        if self.address is None or request.has_use_candidate or is_silent:
+            self._nominated_address = address
+        if self._nominated_address == address != self.address:
+            if self._srtp_session is None or self.has_proven(address):
+                self._select_address(address)
+            elif self._request_proof(request, address, now):
+                return
         self._browsers.send(stun.build_binding_response(request, address, self.password), address)
+
+    def _request_proof(self, request: stun.BindingRequest, address: Address, now: float) -> bool:
+        """Send a request that only a browser at this address can answer; return False if none is due."""
+        checked_address = self.addresses[address]
+        if self.offer.password is None or now - checked_address.requested_at < PROOF_INTERVAL_SECONDS:
+            return False
+        transaction_id = secrets.token_bytes(stun.TRANSACTION_ID_BYTES)
+        username = f"{self.offer.ufrag}:{self.ufrag}"
+        proof_request = stun.build_binding_request(transaction_id, username, self.offer.password)
+        if len(proof_request) > len(request.packet):
+            return False
+        checked_address.transaction_id, checked_address.requested_at = transaction_id, now
+        self._browsers.send(proof_request, address)
+        return True
+
+    def handle_response(self, response: stun.StunMessage, address: Address) -> bool:
+        """Handle a response to a request of the server, which proves the address; return False if it is not authentic."""
+        checked_address = self.addresses.get(address)
+        if checked_address is None or not checked_address.transaction_id or self.offer.password is None:
+            return False
+        if response.transaction_id != checked_address.transaction_id:
+            return False
+        if not response.is_authentic(self.offer.password):
+            return False
+        self._prove(checked_address)
+        if self._nominated_address == address != self.address:
+            self._select_address(address)
+        return True
+
+    def has_proven(self, address: Address) -> bool:
+        """Return whether the browser has shown that it receives at an address."""
+        checked_address = self.addresses.get(address)
+        if checked_address is None:
+            return False
+        if self.offer.password is None:
+            # The server cannot send requests that the browser answers.
+            return address == self._association.proven_address
+        return checked_address.is_proven
+
+    def _prove(self, checked_address: CheckedAddress) -> None:
+        checked_address.is_proven, checked_address.transaction_id = True, b""
+        self._last_check_at = asyncio.get_running_loop().time()
 
     def receive(self, packet: bytes, address: Address) -> None:
         """Handle a datagram from an address of the browser that is not STUN."""
@@ -161,6 +245,10 @@ class BrowserTransport:
     # ICE
 
     def _select_address(self, address: Address | None) -> None:
+        previous = None if self.address is None else self.addresses.get(self.address)
+        if previous is not None and self._srtp_session is not None:
+            # Another browser may get an address that this one has left.
+            previous.is_proven = False
         self.address = address
         if self._srtp_session is not None:
             self._events.address_changed(address)
@@ -173,6 +261,7 @@ class BrowserTransport:
         else:
             self._consent_timer = None
             self._browsers.remove_addresses(self)
+            self._nominated_address = None
             self._select_address(None)
 
     # DTLS
@@ -189,7 +278,14 @@ class BrowserTransport:
         except DtlsError:
             self._fail()
             return
+        if self._srtp_session is None and self._association.proven_address is not None:
+            checked_address = self.addresses.get(self._association.proven_address)
+            if checked_address is not None:
+                self._prove(checked_address)
         if self._srtp_session is None and self._association.srtp_session is not None:
+            if self.address is not None and not self.has_proven(self.address):
+                # The next check from the selected address proves it.
+                self.address = self._association.proven_address
             self._srtp_session = self._association.srtp_session
             self._events.connected(SrtpCipher(self._srtp_session, self.offer.payload_types.by_native()))
             self._events.address_changed(self.address)
@@ -291,18 +387,27 @@ class Browsers:
         self._by_ufrag[transport.ufrag] = transport
 
     def add_address(self, transport: BrowserTransport, address: Address) -> None:
-        """Route the datagrams of an address to a transport; a full transport loses its oldest address."""
+        """Route the datagrams of an address to a transport; a full transport loses its oldest address, an unproven one first."""
         if address in transport.addresses:
             return
         if len(transport.addresses) == ADDRESSES_MAX:
-            self.by_address.pop(transport.addresses.popleft(), None)
-        transport.addresses.append(address)
+            oldest_addresses = (other for other in transport.addresses if other != transport.address)
+            replaced_address = next(
+                (other for other in oldest_addresses if not transport.has_proven(other)),
+                next(other for other in transport.addresses if other != transport.address),
+            )
+            del transport.addresses[replaced_address], self.by_address[replaced_address]
+        previous_transport = self.by_address.get(address)
+        if previous_transport is not None:
+            del previous_transport.addresses[address]
+        transport.addresses[address] = CheckedAddress()
         self.by_address[address] = transport
 
     def remove_addresses(self, transport: BrowserTransport) -> None:
         """Stop routing datagrams to a transport."""
-        while transport.addresses:
-            self.by_address.pop(transport.addresses.popleft(), None)
+        for address in transport.addresses:
+            self.by_address.pop(address, None)
+        transport.addresses.clear()
 
     def remove(self, transport: BrowserTransport) -> None:
         self.remove_addresses(transport)
@@ -310,13 +415,17 @@ class Browsers:
         if self._by_ufrag.get(transport.ufrag) is transport:
             del self._by_ufrag[transport.ufrag]
 
-    def handle_check(self, packet: bytes, address: Address) -> bool:
-        """Handle a STUN message; return False if it is not an authentic check of a browser."""
+    def handle_stun(self, packet: bytes, address: Address) -> bool:
+        """Handle a STUN message; return False if it is not an authentic check of a browser or response of one."""
+        holder = self.by_address.get(address)
         request = stun.parse_binding_request(packet)
-        transport = None if request is None else self._by_ufrag.get(request.local_ufrag)
-        if request is None or transport is None or not request.is_authentic(transport.password):
+        if request is None:
+            response = None if holder is None else stun.parse_binding_response(packet)
+            return holder is not None and response is not None and holder.handle_response(response, address)
+        transport = self._by_ufrag.get(request.local_ufrag)
+        if transport is None or not request.is_authentic(transport.password):
             return False
-        if self.by_address.get(address, transport) is not transport:
+        if holder is not None and holder is not transport and holder.has_proven(address):
             # A browser must not take over the address of another browser.
             return False
         transport.handle_check(request, address)

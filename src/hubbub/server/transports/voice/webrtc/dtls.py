@@ -75,7 +75,7 @@ class DtlsAssociation:
         """Address that the current datagram came from."""
         self._cookie_addresses: deque[Address] = deque(maxlen=COOKIE_ADDRESSES_MAX)
         """The latest addresses that a cookie was sent to."""
-        self._proven_address: Address | None = None
+        self.proven_address: Address | None = None
         """The address that returned its cookie; None before."""
         self.srtp_session: SrtpSession | None = None
         """The SRTP keys; None until the handshake is complete and the fingerprint is verified."""
@@ -86,7 +86,7 @@ class DtlsAssociation:
 
         If the browser switches to another address during the handshake, it still receives at the proven one.
         """
-        return self._proven_address or self._source_address
+        return self.proven_address or self._source_address
 
     def create_cookie(self) -> bytes:
         """Return the cookie of the address that the current datagram came from."""
@@ -99,7 +99,7 @@ class DtlsAssociation:
         """Return whether a cookie was sent to an address of the browser, and record this address as proven."""
         for address in self._cookie_addresses:
             if hmac.compare_digest(self._compute_cookie(address), cookie):
-                self._proven_address = address
+                self.proven_address = address
                 return True
         return False
 

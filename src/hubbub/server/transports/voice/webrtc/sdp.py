@@ -19,6 +19,7 @@ AUDIO_CODEC: Final = "opus"
 
 _FINGERPRINT_PATTERN: Final = re.compile(r"[0-9A-F]{2}(?::[0-9A-F]{2}){31}", re.ASCII)
 _UFRAG_PATTERN: Final = re.compile(r"[A-Za-z0-9+/]{4,256}", re.ASCII)
+_PASSWORD_PATTERN: Final = re.compile(r"[A-Za-z0-9+/]{22,256}", re.ASCII)
 _RTPMAP_PATTERN: Final = re.compile(r"([0-9]{1,3}) ([A-Za-z0-9-]{1,32})/[0-9]{1,6}(?:/[0-9]{1,2})?", re.ASCII)
 _RETRANSMISSION_PATTERN: Final = re.compile(r"([0-9]{1,3}) apt=([0-9]{1,3})", re.ASCII)
 _DYNAMIC_PAYLOAD_TYPES: Final = frozenset((*range(35, 64), *range(96, 128)))
@@ -63,6 +64,8 @@ class Offer:
     ufrag: str
     """ICE user fragment of the browser."""
     payload_types: PayloadTypes
+    password: str | None = None
+    """ICE password of the browser; None if the client left the line out."""
 
     @classmethod
     def parse(cls, text: str, codecs: Iterable[protocol.Codec] | None) -> "Offer":
@@ -75,7 +78,7 @@ class Offer:
         lines = text.splitlines()
         if len(lines) > LINES_MAX:
             raise OfferError("the offer has too many lines")
-        fingerprints, ufrags, session_id = set(), set(), ""
+        fingerprints, ufrags, passwords, session_id = set(), set(), set(), ""
         codecs_by_type: dict[int, str] = {}
         retransmission_types: dict[int, int] = {}
         for line in lines:
@@ -86,6 +89,8 @@ class Offer:
                     fingerprints.add(digest.strip().upper())
             elif name == "a=ice-ufrag":
                 ufrags.add(value)
+            elif name == "a=ice-pwd":
+                passwords.add(value)
             elif name == "a=rtpmap" and (match := _RTPMAP_PATTERN.fullmatch(value)):
                 codecs_by_type.setdefault(int(match[1]), match[2])
             elif name == "a=fmtp" and (match := _RETRANSMISSION_PATTERN.fullmatch(value)):
@@ -96,10 +101,13 @@ class Offer:
             raise OfferError("the offer needs one SHA-256 fingerprint")
         if len(ufrags) != 1 or not _UFRAG_PATTERN.fullmatch(ufrag := ufrags.pop()):
             raise OfferError("the offer needs one ICE user fragment")
+        password = passwords.pop() if passwords else None
+        if passwords or (password is not None and not _PASSWORD_PATTERN.fullmatch(password)):
+            raise OfferError("the offer has an invalid ICE password or several passwords")
         payload_types = (
             _offered_types(codecs_by_type, retransmission_types) if codecs is None else _selected_types(codecs)
         )
-        return cls(session_id, digest, ufrag, payload_types)
+        return cls(session_id, digest, ufrag, payload_types, password)
 
 
 def _offered_types(codecs_by_type: dict[int, str], retransmission_types: dict[int, int]) -> PayloadTypes:
