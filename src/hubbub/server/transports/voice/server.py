@@ -45,6 +45,8 @@ GOING_AWAY: Final = 1001
 """The WebSocket close code of a server that shuts down (RFC 6455, 7.4.1)."""
 NORMAL_CLOSURE: Final = 1000
 """The WebSocket close code of a client that leaves the call (RFC 6455, 7.4.1)."""
+UNWANTED_STREAMS_MAX: Final = 256
+"""Maximum number of streams that a client may refuse; the server ignores further ones."""
 INVALID_VERSION: Final = 999
 """Protocol version of a connection that requested none that can be parsed; it is always rejected."""
 SESSIONLESS_OPCODES: Final = frozenset({VoiceOpcode.IDENTIFY, VoiceOpcode.RESUME, VoiceOpcode.HEARTBEAT})
@@ -232,12 +234,12 @@ class VoiceServer:
             self._set_video(session, _decode(frame.d, protocol.SetVideo))
         elif op == VoiceOpcode.MEDIA_SINK_WANTS:
             quality_by_ssrc = _decode(frame.d, dict[str, Any])
-            unwanted_ssrcs = frozenset(
+            unwanted_ssrcs = [
                 int(ssrc)
                 for ssrc, quality in quality_by_ssrc.items()
                 if ssrc.isdecimal() and len(ssrc) <= 10 and quality == 0
-            )
-            self.calls.forwarder.set_unwanted(session.peer, unwanted_ssrcs)
+            ]
+            self.calls.forwarder.set_unwanted(session.peer, frozenset(unwanted_ssrcs[:UNWANTED_STREAMS_MAX]))
             session.call.update_viewers()
         elif op == VoiceOpcode.BACKEND_VERSION:
             version = f"hubbub {hubbub.__version__}"

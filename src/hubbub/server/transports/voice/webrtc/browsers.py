@@ -36,6 +36,8 @@ RTCP_SECOND_BYTES: Final = range(192, 224)
 """Second bytes of RTCP packets; other packets with the version of RTP are media (RFC 5761)."""
 STREAMS_MAX: Final = 32
 """Maximum number of SSRCs that a browser may use until it connects again."""
+CONTROL_STREAMS_MAX: Final = 256
+"""Maximum number of SSRCs that a browser may send RTCP with until it connects again; Firefox uses one per received stream."""
 AUDIO, VIDEO, RETRANSMISSION = 0, 1, 2
 """Kinds of streams; also the distance of their SSRC from that of the audio."""
 
@@ -103,6 +105,8 @@ class BrowserTransport:
         """SSRCs that the browser chose, by kind of stream; other SSRCs of the kind are rejected."""
         self._used_ssrcs: set[int] = set()
         """All SSRCs of the browser, each of which has a state in libsrtp."""
+        self._control_ssrcs: set[int] = set()
+        """SSRCs with which the browser sent RTCP, each of which has a state in libsrtp."""
         self._payload_types: dict[int, tuple[int, int]] = {}
         """Kind of stream and payload type of native clients, by payload type of the browser."""
         for native_type, browser_type in offer.payload_types.by_native().items():
@@ -319,11 +323,16 @@ class BrowserTransport:
     # Packets
 
     def _receive_control(self, packet: bytes, session: SrtpSession) -> None:
+        ssrc = int.from_bytes(packet[4:8], "big")
+        if ssrc not in self._control_ssrcs and len(self._control_ssrcs) >= CONTROL_STREAMS_MAX:
+            self._events.dropped("unknown")
+            return
         try:
             plain_packet = session.unprotect_control(packet)
         except PacketError:
             self._events.dropped("forged")
             return
+        self._control_ssrcs.add(ssrc)
         self._events.control(plain_packet)
 
     def _receive_media(self, packet: bytes, session: SrtpSession) -> None:
