@@ -100,19 +100,19 @@ class SessionState:
         if handler is not None and isinstance(payload, dict):
             handler(self, payload)
 
-    def _ready(self, payload: JsonObject) -> None:
+    def _on_ready(self, payload: JsonObject) -> None:
         self.reset()
         self.user, self.session_id = payload["user"], payload["session_id"]
         self._store_user(self.user)
         self.pending_guilds = {guild["id"] for guild in payload.get("guilds", [])}
         for channel in payload.get("private_channels", []):
-            self._channel_create(channel)
+            self._on_channel_create(channel)
         for relationship in payload.get("relationships", []):
-            self._relationship_add(relationship)
+            self._on_relationship_add(relationship)
         for presence in payload.get("presences", []):
-            self._presence_update(presence)
+            self._on_presence_update(presence)
 
-    def _user_update(self, payload: JsonObject) -> None:
+    def _on_user_update(self, payload: JsonObject) -> None:
         self.user = {**self.user, **payload}
         self._store_user(self.user)
 
@@ -120,7 +120,7 @@ class SessionState:
         if user and user.get("username"):
             self.users[user["id"]] = user
 
-    def _guild_create(self, payload: JsonObject) -> None:
+    def _on_guild_create(self, payload: JsonObject) -> None:
         guild_id = payload["id"]
         self._remove_guild(guild_id)
         self.pending_guilds.discard(guild_id)
@@ -130,17 +130,17 @@ class SessionState:
         omitted_fields = ("channels", "threads", "members", "presences", "voice_states")
         self.guilds[guild_id] = {key: value for key, value in payload.items() if key not in omitted_fields}
         for channel in [*payload.get("channels", []), *payload.get("threads", [])]:
-            self._channel_create({**channel, "guild_id": guild_id})
+            self._on_channel_create({**channel, "guild_id": guild_id})
         for member in payload.get("members", []):
             self._store_member(guild_id, member)
         for voice_state in payload.get("voice_states", []):
-            self._voice_state_update({**voice_state, "guild_id": guild_id})
+            self._on_voice_state_update({**voice_state, "guild_id": guild_id})
 
-    def _guild_update(self, payload: JsonObject) -> None:
+    def _on_guild_update(self, payload: JsonObject) -> None:
         if payload["id"] in self.guilds:
             self.guilds[payload["id"]] |= payload
 
-    def _guild_delete(self, payload: JsonObject) -> None:
+    def _on_guild_delete(self, payload: JsonObject) -> None:
         self._remove_guild(payload["id"])
         if payload.get("unavailable"):
             self.pending_guilds.add(payload["id"])
@@ -158,18 +158,18 @@ class SessionState:
             if other_guild_id == guild_id:
                 del self.nicks[guild_id, user_id]
 
-    def _guild_role_create(self, payload: JsonObject) -> None:
+    def _on_guild_role_create(self, payload: JsonObject) -> None:
         guild = self.guilds.get(payload["guild_id"])
         if guild is not None:
             other_roles = [role for role in guild.get("roles", []) if role["id"] != payload["role"]["id"]]
             guild["roles"] = [*other_roles, payload["role"]]
 
-    def _guild_role_delete(self, payload: JsonObject) -> None:
+    def _on_guild_role_delete(self, payload: JsonObject) -> None:
         guild = self.guilds.get(payload["guild_id"])
         if guild is not None:
             guild["roles"] = [role for role in guild.get("roles", []) if role["id"] != payload["role_id"]]
 
-    def _guild_member_update(self, payload: JsonObject) -> None:
+    def _on_guild_member_update(self, payload: JsonObject) -> None:
         self._store_member(payload["guild_id"], payload)
 
     def _store_member(self, guild_id: str, member: JsonObject) -> None:
@@ -180,30 +180,30 @@ class SessionState:
         if user.get("id"):
             self.nicks[guild_id, user["id"]] = member.get("nick")
 
-    def _channel_create(self, payload: JsonObject) -> None:
+    def _on_channel_create(self, payload: JsonObject) -> None:
         self.channels[payload["id"]] = payload
         for user in payload.get("recipients", []):
             self._store_user(user)
 
-    def _channel_delete(self, payload: JsonObject) -> None:
+    def _on_channel_delete(self, payload: JsonObject) -> None:
         self.channels.pop(payload["id"], None)
 
-    def _relationship_add(self, payload: JsonObject) -> None:
+    def _on_relationship_add(self, payload: JsonObject) -> None:
         self._store_user(payload.get("user"))
         relationship = self.relationships.get(payload["id"], {})
         self.relationships[payload["id"]] = {**relationship, **payload}
 
-    def _relationship_remove(self, payload: JsonObject) -> None:
+    def _on_relationship_remove(self, payload: JsonObject) -> None:
         self.relationships.pop(payload["id"], None)
         self.presences.pop(payload["id"], None)
 
-    def _presence_update(self, payload: JsonObject) -> None:
+    def _on_presence_update(self, payload: JsonObject) -> None:
         # Presences of guild members arrive as well, but are not needed.
         if not payload.get("guild_id"):
             self._store_user(payload.get("user"))
             self.presences[payload["user"]["id"]] = payload
 
-    def _voice_state_update(self, payload: JsonObject) -> None:
+    def _on_voice_state_update(self, payload: JsonObject) -> None:
         guild_id = str(payload.get("guild_id") or "")
         member = payload.get("member")
         if member:
@@ -213,7 +213,7 @@ class SessionState:
         else:
             self.voice_states[guild_id, payload["user_id"]] = payload
 
-    def _message_create(self, payload: JsonObject) -> None:
+    def _on_message_create(self, payload: JsonObject) -> None:
         if not payload.get("webhook_id"):
             self._store_user(payload.get("author"))
 
@@ -221,21 +221,21 @@ class SessionState:
 _HANDLERS: Final[dict[str, Callable[[SessionState, JsonObject], None]]] = {
     event.name: handler
     for handler, events in (
-        (SessionState._ready, (READY,)),
-        (SessionState._user_update, (USER_UPDATE,)),
-        (SessionState._guild_create, (GUILD_CREATE,)),
-        (SessionState._guild_update, (GUILD_UPDATE,)),
-        (SessionState._guild_delete, (GUILD_DELETE,)),
-        (SessionState._guild_role_create, (GUILD_ROLE_CREATE, GUILD_ROLE_UPDATE)),
-        (SessionState._guild_role_delete, (GUILD_ROLE_DELETE,)),
-        (SessionState._guild_member_update, (GUILD_MEMBER_ADD, GUILD_MEMBER_UPDATE)),
-        (SessionState._channel_create, (CHANNEL_CREATE, CHANNEL_UPDATE, THREAD_CREATE, THREAD_UPDATE)),
-        (SessionState._channel_delete, (CHANNEL_DELETE, THREAD_DELETE)),
-        (SessionState._relationship_add, (RELATIONSHIP_ADD, RELATIONSHIP_UPDATE)),
-        (SessionState._relationship_remove, (RELATIONSHIP_REMOVE,)),
-        (SessionState._presence_update, (PRESENCE_UPDATE,)),
-        (SessionState._voice_state_update, (VOICE_STATE_UPDATE,)),
-        (SessionState._message_create, (MESSAGE_CREATE,)),
+        (SessionState._on_ready, (READY,)),
+        (SessionState._on_user_update, (USER_UPDATE,)),
+        (SessionState._on_guild_create, (GUILD_CREATE,)),
+        (SessionState._on_guild_update, (GUILD_UPDATE,)),
+        (SessionState._on_guild_delete, (GUILD_DELETE,)),
+        (SessionState._on_guild_role_create, (GUILD_ROLE_CREATE, GUILD_ROLE_UPDATE)),
+        (SessionState._on_guild_role_delete, (GUILD_ROLE_DELETE,)),
+        (SessionState._on_guild_member_update, (GUILD_MEMBER_ADD, GUILD_MEMBER_UPDATE)),
+        (SessionState._on_channel_create, (CHANNEL_CREATE, CHANNEL_UPDATE, THREAD_CREATE, THREAD_UPDATE)),
+        (SessionState._on_channel_delete, (CHANNEL_DELETE, THREAD_DELETE)),
+        (SessionState._on_relationship_add, (RELATIONSHIP_ADD, RELATIONSHIP_UPDATE)),
+        (SessionState._on_relationship_remove, (RELATIONSHIP_REMOVE,)),
+        (SessionState._on_presence_update, (PRESENCE_UPDATE,)),
+        (SessionState._on_voice_state_update, (VOICE_STATE_UPDATE,)),
+        (SessionState._on_message_create, (MESSAGE_CREATE,)),
     )
     for event in events
 }
