@@ -51,11 +51,11 @@ from typing import Any
 
 import uvloop
 
-from bench.chat_client import client_bench
+from bench.chat_client import run_client_benchmark
 from bench.history import append_run, print_changes
-from bench.hostile_input import hostile_input_bench
-from bench.identity import identity_bench
-from bench.interactions import interaction_bench
+from bench.hostile_input import run_hostile_input_benchmark
+from bench.identity import run_identity_benchmark
+from bench.interactions import run_interaction_benchmark
 from bench.load import (
     GatewayConnection,
     PlainConnection,
@@ -64,15 +64,15 @@ from bench.load import (
     send_requests,
     wait_until_idle,
 )
-from bench.postgres import postgres_bench
-from bench.rehearsal import rehearsal_bench
-from bench.sdk import import_bench, pump_bench
-from bench.search import search_bench
+from bench.postgres import run_postgres_benchmark
+from bench.rehearsal import run_rehearsal_benchmark
+from bench.sdk import run_import_benchmark, run_pump_benchmark
+from bench.search import run_search_benchmark
 from bench.server import FRAME_BYTES
-from bench.soak import soak_bench
-from bench.social import social_bench
-from bench.sound import sound_bench
-from bench.voice import voice_bench
+from bench.soak import run_soak_benchmark
+from bench.social import run_social_benchmark
+from bench.sound import run_sound_benchmark
+from bench.voice import run_voice_benchmark
 from hubbub.protocol.intents import Intents
 
 RESULTS_DIRECTORY = Path(__file__).parent / "results"
@@ -127,7 +127,7 @@ def message_request_factory(subject: Subject) -> Callable[[int], bytes]:
     )
 
 
-async def requests_bench(benchmarks: set[str], is_quick: bool) -> None:
+async def run_requests_benchmark(benchmarks: set[str], is_quick: bool) -> None:
     """Measure creating and reading messages against an empty handler."""
     count = 2_000 if is_quick else 8_000
     with tempfile.TemporaryDirectory() as folder, Subject("http") as reference, Subject("hubbub", folder) as subject:
@@ -149,7 +149,7 @@ async def requests_bench(benchmarks: set[str], is_quick: bool) -> None:
             record_figure("GET 50 messages / empty handler, CPU", get_cost / baseline, 8.0, "x", f"{get_cost:.0f} us")
 
 
-async def growth_bench(is_quick: bool) -> None:
+async def run_growth_benchmark(is_quick: bool) -> None:
     """Measure POST into a channel with few stored messages and with a million, or 100,000 in a quick run."""
     count = 2_000 if is_quick else 6_000
     stored_count = 100_000 if is_quick else 1_000_000
@@ -257,7 +257,7 @@ async def measure_plain_writes(session_count: int, message_count: int) -> float:
         return cpu_seconds / message_count / session_count * 1e6
 
 
-async def fanout_bench(is_quick: bool) -> None:
+async def run_fanout_benchmark(is_quick: bool) -> None:
     """Measure the delivery of a message to many sessions, plain against bare writes, and compressed against plain."""
     session_count, message_count = (300, 40) if is_quick else (1000, 100)
     baseline = await measure_plain_writes(session_count, message_count)
@@ -285,7 +285,7 @@ async def fanout_bench(is_quick: bool) -> None:
         )
 
 
-async def session_count_bench(is_quick: bool) -> None:
+async def run_session_count_benchmark(is_quick: bool) -> None:
     """Measure the cost of a delivery with few and with many sessions."""
     costs = {}
     for session_count, message_count in ((100, 200), (1000 if is_quick else 5000, 20)):
@@ -315,7 +315,7 @@ async def close(connection: GatewayConnection) -> None:
     connection.transport.close()
 
 
-async def memory_bench(is_quick: bool) -> None:
+async def run_memory_benchmark(is_quick: bool) -> None:
     """Measure the memory of an idle identified session."""
     session_count = 500 if is_quick else 2000
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
@@ -328,7 +328,7 @@ async def memory_bench(is_quick: bool) -> None:
     record_figure("memory of an idle identified session", session_kilobytes, 40.0, "KB")
 
 
-async def start_bench() -> None:
+async def run_start_benchmark() -> None:
     """Measure the CPU time from process start to ready, against importing the main dependencies and all modules."""
 
     # All processes use compiled bytecode, which some build machines disable.
@@ -429,9 +429,9 @@ async def main() -> int:
     parser.add_argument("--quick", action="store_true", help="measure briefly and store nothing")
     arguments = parser.parse_args()
     # These modules use functions of this one.
-    from bench.comparison import release_bench
-    from bench.curves import curves_bench
-    from bench.peers import peers_bench
+    from bench.comparison import run_release_benchmark
+    from bench.curves import run_curves_benchmark
+    from bench.peers import run_peers_benchmark
 
     load_before = os.getloadavg()[0]
     is_quick: bool = arguments.quick
@@ -441,31 +441,33 @@ async def main() -> int:
         return 2
     benchmarks = benchmarks or all_benchmarks
     runners: list[tuple[set[str], Callable[[], Awaitable[None]]]] = [
-        ({"post", "get"}, lambda: requests_bench(benchmarks, is_quick)),
-        ({"postgres"}, lambda: postgres_bench(record_figure, is_quick)),
-        ({"growth"}, lambda: growth_bench(is_quick)),
-        ({"fanout"}, lambda: fanout_bench(is_quick)),
-        ({"flat"}, lambda: session_count_bench(is_quick)),
-        ({"memory"}, lambda: memory_bench(is_quick)),
-        ({"start"}, start_bench),
-        ({"rehearsal"}, lambda: rehearsal_bench(record_figure, is_quick)),
-        ({"soak"}, lambda: soak_bench(record_figure, is_quick)),
-        ({"search"}, lambda: search_bench(record_figure, is_quick)),
-        ({"interaction"}, lambda: interaction_bench(record_figure, is_quick)),
+        ({"post", "get"}, lambda: run_requests_benchmark(benchmarks, is_quick)),
+        ({"postgres"}, lambda: run_postgres_benchmark(record_figure, is_quick)),
+        ({"growth"}, lambda: run_growth_benchmark(is_quick)),
+        ({"fanout"}, lambda: run_fanout_benchmark(is_quick)),
+        ({"flat"}, lambda: run_session_count_benchmark(is_quick)),
+        ({"memory"}, lambda: run_memory_benchmark(is_quick)),
+        ({"start"}, run_start_benchmark),
+        ({"rehearsal"}, lambda: run_rehearsal_benchmark(record_figure, is_quick)),
+        ({"soak"}, lambda: run_soak_benchmark(record_figure, is_quick)),
+        ({"search"}, lambda: run_search_benchmark(record_figure, is_quick)),
+        ({"interaction"}, lambda: run_interaction_benchmark(record_figure, is_quick)),
         (
             {"token", "exchange"},
-            lambda: identity_bench(benchmarks, record_figure, measure_request_cost, message_request_factory, is_quick),
+            lambda: run_identity_benchmark(
+                benchmarks, record_figure, measure_request_cost, message_request_factory, is_quick
+            ),
         ),
-        ({"lobby", "presence"}, lambda: social_bench(benchmarks, record_figure, is_quick)),
-        ({"import"}, lambda: import_bench(record_figure, is_quick)),
-        ({"pump"}, lambda: pump_bench(record_figure, is_quick)),
-        ({"client"}, lambda: client_bench(record_figure, is_quick)),
-        ({"voice"}, lambda: voice_bench(record_figure, is_quick)),
-        ({"sound"}, lambda: sound_bench(record_figure, is_quick)),
-        ({"hostile"}, lambda: hostile_input_bench(record_figure, is_quick)),
-        ({"release"}, lambda: release_bench(record_figure, is_quick)),
-        ({"peers"}, lambda: peers_bench(record_figure, is_quick)),
-        ({"curves"}, lambda: curves_bench(record_figure, is_quick)),
+        ({"lobby", "presence"}, lambda: run_social_benchmark(benchmarks, record_figure, is_quick)),
+        ({"import"}, lambda: run_import_benchmark(record_figure, is_quick)),
+        ({"pump"}, lambda: run_pump_benchmark(record_figure, is_quick)),
+        ({"client"}, lambda: run_client_benchmark(record_figure, is_quick)),
+        ({"voice"}, lambda: run_voice_benchmark(record_figure, is_quick)),
+        ({"sound"}, lambda: run_sound_benchmark(record_figure, is_quick)),
+        ({"hostile"}, lambda: run_hostile_input_benchmark(record_figure, is_quick)),
+        ({"release"}, lambda: run_release_benchmark(record_figure, is_quick)),
+        ({"peers"}, lambda: run_peers_benchmark(record_figure, is_quick)),
+        ({"curves"}, lambda: run_curves_benchmark(record_figure, is_quick)),
     ]
     for names, run_benchmark in runners:
         if names & benchmarks:

@@ -251,7 +251,7 @@ async def measure_growth(count: int) -> list[dict[str, float]]:
     return samples
 
 
-async def client_bench(record_figure: Callable[..., None], is_quick: bool) -> None:
+async def run_client_benchmark(record_figure: Callable[..., None], is_quick: bool) -> None:
     """Measure the processor time per message, and growth over many messages."""
     result = await measure_stream(10 if is_quick else 60)
     detail = f"script {result['ScriptDuration']}, style {result['RecalcStyleDuration']}, layout {result['LayoutDuration']} ms"

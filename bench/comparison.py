@@ -139,7 +139,7 @@ async def compare(name: str, old_checkout: Path, rounds: int) -> tuple[list[floa
     return old_costs, new_costs
 
 
-async def release_bench(record_figure: Callable[..., None], is_quick: bool) -> None:
+async def run_release_benchmark(record_figure: Callable[..., None], is_quick: bool) -> None:
     """Compare this checkout with the previous release; skip it with a message if there is none."""
     release = find_previous_release()
     if release is None:

@@ -50,7 +50,7 @@ Curve = list[tuple[int, float]]
 """Points of a curve: the size, and the CPU time in microseconds."""
 
 
-async def curves_bench(record_figure: Callable[..., None], is_quick: bool) -> None:
+async def run_curves_benchmark(record_figure: Callable[..., None], is_quick: bool) -> None:
     """Measure all curves; store them and draw the plots, unless the run is quick."""
     curves: dict[str, dict[str, Curve]] = {}
     load_before = os.getloadavg()[0]

@@ -50,7 +50,7 @@ console.log(JSON.stringify(texts.map(text => Math.min(...Array.from({ length: tr
 """A Node program that prints the shortest time of several tries for each text, in milliseconds."""
 
 
-async def hostile_input_bench(record_figure: Callable[..., None], is_quick: bool) -> None:
+async def run_hostile_input_benchmark(record_figure: Callable[..., None], is_quick: bool) -> None:
     """Measure the log filter, the keyword matcher, and the markdown parser of the chat client if Node is installed."""
     _measure_log_filter(record_figure, 50_000 if is_quick else 200_000)
     _measure_keyword_matcher(record_figure)

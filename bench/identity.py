@@ -14,7 +14,7 @@ CONNECTION_COUNT = 32
 MeasureCost = Callable[[Subject, Callable[[int], bytes], int], Awaitable[float]]
 
 
-async def identity_bench(
+async def run_identity_benchmark(
     benchmarks: set[str],
     record_figure: Callable[..., None],
     measure_request_cost: MeasureCost,

@@ -95,7 +95,7 @@ async def start_interaction_load(subject: Subject) -> InteractionLoad:
     return InteractionLoad(subject, app, request)
 
 
-async def interaction_bench(record_figure: Callable[..., None], is_quick: bool) -> None:
+async def run_interaction_benchmark(record_figure: Callable[..., None], is_quick: bool) -> None:
     """Measure interactions and messages alternately on one server, so that a slowdown of the machine affects both."""
     count = 600 if is_quick else 4_000
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:

@@ -83,10 +83,10 @@ class Subject:
 
         Mapped files are excluded because the system can reclaim them. Without allocator statistics both values are
         equal."""
-        in_use = self._collect_garbage()
+        used_bytes = self._collect_garbage()
         memory = self._process_metrics.memory_info()
         private_bytes = int(memory.rss - getattr(memory, "shared", 0))
-        return private_bytes, private_bytes if in_use is None else in_use
+        return private_bytes, private_bytes if used_bytes is None else used_bytes
 
     def round_trip_count(self) -> int:
         """Return the number of round trips to the database server so far."""

@@ -227,7 +227,7 @@ def find_ejabberd() -> Path | None:
     return next((folder.parent for folder in Path("/usr/lib").glob("*/ejabberd-*") if (folder / "ebin").is_dir()), None)
 
 
-async def peers_bench(record_figure: Callable[..., None], is_quick: bool) -> None:
+async def run_peers_benchmark(record_figure: Callable[..., None], is_quick: bool) -> None:
     """Measure a stored message of both servers, alternating; skip it with a message if ejabberd is not installed."""
     libraries = find_ejabberd()
     if libraries is None:

@@ -19,7 +19,7 @@ CPU_RATIO_LIMITS = {"POST message": 2.0, "GET 50 messages": 2.0, "GET @me": 1.5}
 POST_ROUND_TRIPS_MAX = 2
 
 
-async def postgres_bench(record_figure: Callable[..., None], is_quick: bool) -> None:
+async def run_postgres_benchmark(record_figure: Callable[..., None], is_quick: bool) -> None:
     """Measure each request on both stores, alternating, so that a slowdown of the machine affects both."""
     count = 1_000 if is_quick else 4_000
     with (
@@ -43,8 +43,8 @@ async def postgres_bench(record_figure: Callable[..., None], is_quick: bool) -> 
             embedded_cost, postgres_cost = (_median(costs) for costs in rounds.values())
             # Both stores of a round are measured shortly after one another, so their ratio varies less than the costs.
             ratios = [
-                on_postgres.server_us / on_sqlite.server_us
-                for on_sqlite, on_postgres in zip(*rounds.values(), strict=True)
+                postgres_cost_of_round.server_us / sqlite_cost.server_us
+                for sqlite_cost, postgres_cost_of_round in zip(*rounds.values(), strict=True)
             ]
             record_figure(
                 f"PostgreSQL: {name} / SQLite, CPU",

@@ -91,7 +91,7 @@ def test_write():
 """
 
 
-async def rehearsal_bench(record_figure: Callable[..., None], is_quick: bool) -> None:
+async def run_rehearsal_benchmark(record_figure: Callable[..., None], is_quick: bool) -> None:
     """Run the tests several times, and record the smallest CPU times and the smallest times by the clock."""
     with tempfile.TemporaryDirectory() as folder:
         runs = [_run_tests(Path(folder)) for _ in range(2 if is_quick else 5)]
@@ -140,6 +140,6 @@ def _run_tests(folder: Path) -> tuple[list[float], list[float], list[float]]:
 
     further_cost = cost("first", "further", TEST_COUNT)
     # The cost of pytest itself is not ours.
-    without_platform = cost("further", "without", TEST_COUNT)
-    further_cost = [total - pytest_cost for total, pytest_cost in zip(further_cost, without_platform, strict=True)]
+    plain_test_cost = cost("further", "without", TEST_COUNT)
+    further_cost = [total - pytest_cost for total, pytest_cost in zip(further_cost, plain_test_cost, strict=True)]
     return cost("start", "first", 1), further_cost, cost("before_commands", "commands", COMMAND_COUNT)

@@ -14,7 +14,7 @@ from bench.load import Subject, encode_request, send_requests
 from bench.social import join_lobby
 
 
-async def import_bench(record_figure: Callable[..., None], is_quick: bool) -> None:
+async def run_import_benchmark(record_figure: Callable[..., None], is_quick: bool) -> None:
     """Measure importing the SDK against importing its two libraries, in CPU time of fresh interpreters."""
     try_count = 5 if is_quick else 15
     with tempfile.TemporaryDirectory() as folder:
@@ -39,7 +39,7 @@ async def import_bench(record_figure: Callable[..., None], is_quick: bool) -> No
     )
 
 
-async def pump_bench(record_figure: Callable[..., None], is_quick: bool) -> None:
+async def run_pump_benchmark(record_figure: Callable[..., None], is_quick: bool) -> None:
     """Measure the slowest frames of a game that receives about one event per frame, against counting to 10,000."""
     frame_count = 300 if is_quick else 1000
     with tempfile.TemporaryDirectory() as folder:
@@ -63,17 +63,17 @@ async def pump_bench(record_figure: Callable[..., None], is_quick: bool) -> None
             if await game.stdout.readline() != b'"ready"\n':
                 raise RuntimeError("the game did not become ready")
             await send_requests(url, [message_request] * frame_count, 1, 1 / FRAMES_PER_SECOND)
-            measured = json.loads(await game.stdout.readline())
+            measurement = json.loads(await game.stdout.readline())
             await game.wait()
-    if measured["received"] < 0.5 * frame_count:
-        raise RuntimeError(f"{measured['received']} of {frame_count} messages were received")
+    if measurement["received"] < 0.5 * frame_count:
+        raise RuntimeError(f"{measurement['received']} of {frame_count} messages were received")
     slow_seconds, count_seconds = (
-        sorted(measured["pumps"])[int(frame_count * 0.99)],
-        statistics.median(measured["references"]),
+        sorted(measurement["pumps"])[int(frame_count * 0.99)],
+        statistics.median(measurement["references"]),
     )
     detail = (
         f"{slow_seconds * 1000:.2f} ms against {count_seconds * 1000:.2f} ms, "
-        f"{measured['received']} events in {frame_count} frames"
+        f"{measurement['received']} events in {frame_count} frames"
     )
     record_figure(
         "99th percentile of a frame's callbacks / counting to 10,000, CPU",

@@ -168,7 +168,7 @@ def percentile_99(durations_ms: list[float]) -> float:
     return statistics.quantiles(durations_ms, n=100)[98]
 
 
-async def search_bench(record_figure: Callable[..., None], is_quick: bool) -> None:
+async def run_search_benchmark(record_figure: Callable[..., None], is_quick: bool) -> None:
     """Measure the duration of searches and the cost of the index, on SQLite and on PostgreSQL."""
     stores: tuple[Store, ...] = (EmbeddedStore(), PostgresStore())
     for store_context in stores:

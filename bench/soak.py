@@ -112,7 +112,7 @@ class Load:
         return connections
 
 
-async def soak_bench(record_figure: Callable[..., None], is_quick: bool) -> None:
+async def run_soak_benchmark(record_figure: Callable[..., None], is_quick: bool) -> None:
     """Measure late memory against early memory, and the growth of the bytes in use per request."""
     seconds = QUICK_SOAK_SECONDS if is_quick else SOAK_SECONDS
     samples = []
@@ -125,11 +125,11 @@ async def soak_bench(record_figure: Callable[..., None], is_quick: bool) -> None
             samples.append(Sample(elapsed, load.request_count, *subject.own_memory_bytes()))
         load.end()
     late_samples = [sample for sample in samples if sample.elapsed_seconds >= seconds * WARM_UP_SHARE]
-    _, request_counts, private_bytes, in_use = zip(*late_samples, strict=True)
+    _, request_counts, private_bytes, used_bytes = zip(*late_samples, strict=True)
     half_count = len(late_samples) // 2
     growth = statistics.mean(private_bytes[half_count:]) / statistics.mean(private_bytes[:half_count])
     detail = f"{private_bytes[-1] / 1e6:.1f} MB after {seconds} s and {load.request_count:,} requests"
     record_figure("memory late in a soak / earlier", growth, 1.05, "x", detail)
-    leaked_bytes = statistics.linear_regression(request_counts, in_use).slope
-    detail = f"{in_use[-1] / 1e6:.1f} MB in use, {len(late_samples)} rounds after the warm-up"
+    leaked_bytes = statistics.linear_regression(request_counts, used_bytes).slope
+    detail = f"{used_bytes[-1] / 1e6:.1f} MB in use, {len(late_samples)} rounds after the warm-up"
     record_figure("memory growth per request of a soak", leaked_bytes, LEAK_BYTES_MAX, "bytes", detail)

@@ -26,7 +26,7 @@ PAUSE_SECONDS = 0.02
 TIMEOUT_SECONDS = 20.0
 
 
-async def social_bench(benchmarks: set[str], record_figure: Callable[..., None], is_quick: bool) -> None:
+async def run_social_benchmark(benchmarks: set[str], record_figure: Callable[..., None], is_quick: bool) -> None:
     """Measure lobby messages and presences, alternating with guild messages, so that a slowdown of the machine affects both."""
     friend_count, message_count = (300, 20) if is_quick else (1000, 50)
     with tempfile.TemporaryDirectory() as folder:

@@ -39,7 +39,7 @@ _MEASURE = """async () => {
 """A JavaScript function that joins the call and returns the milliseconds until a decoded sample of another user is played."""
 
 
-async def sound_bench(record_figure: Callable[..., None], quick: bool) -> None:
+async def run_sound_benchmark(record_figure: Callable[..., None], is_quick: bool) -> None:
     """Measure joins of new pages in a call in which a native client speaks."""
     from playwright.async_api import async_playwright
 
@@ -55,7 +55,7 @@ async def sound_bench(record_figure: Callable[..., None], quick: bool) -> None:
         executable = shutil.which("chromium") or shutil.which("chromium-browser")
         browser = await driver.chromium.launch(executable_path=executable, args=arguments)
         guild = ready["guilds"][GUILD]
-        for _ in range(QUICK_JOIN_COUNT if quick else JOIN_COUNT):
+        for _ in range(QUICK_JOIN_COUNT if is_quick else JOIN_COUNT):
             times.append(await _measure_join(browser, ready, page_user, guild["id"], guild["channels"][CHANNEL]))
         await browser.close()
         speaking.cancel()

@@ -34,7 +34,7 @@ from bench.__main__ import GUILDS_AND_MESSAGES, close, connect, message_request_
 from bench.latency import compute_quantiles, find_memory_folder, measure_latencies, raise_priority
 from bench.load import GatewayConnection, Subject, encode_request, send_requests, wait_until_idle
 from bench.search import EmbeddedStore, PostgresStore, Store
-from bench.social import social_bench
+from bench.social import run_social_benchmark
 from bench.voice import FRAME, Call, measure_forwarding
 from hubbub.media import rtp
 from hubbub.server.core.metrics import Metrics
@@ -76,9 +76,9 @@ class UnitCosts:
 
 async def measure_cpu(readers: dict[str, CpuReader], work: Callable[[], Any], count: int) -> dict[str, float]:
     """Run `work`, which consists of `count` units, and return the CPU time per unit of each process in microseconds."""
-    before = {name: read() for name, read in readers.items()}
+    seconds_before = {name: read() for name, read in readers.items()}
     await work()
-    return {name: (read() - before[name]) / count * 1e6 for name, read in readers.items()}
+    return {name: (read() - seconds_before[name]) / count * 1e6 for name, read in readers.items()}
 
 
 def median_costs(rounds: list[dict[str, float]]) -> dict[str, float]:
@@ -258,7 +258,7 @@ async def measure_guild_memory(costs: UnitCosts, subject: Subject) -> None:
 async def measure_presence(costs: UnitCosts, is_quick: bool) -> None:
     """Measure the delivery of a presence update, from the text that `bench.social` reports."""
     details: list[str] = []
-    await social_bench({"presence"}, lambda *arguments: details.append(arguments[-1]), is_quick)
+    await run_social_benchmark({"presence"}, lambda *arguments: details.append(arguments[-1]), is_quick)
     # For example "12.3 us (210 B) against ...".
     delivery, _, _ = details[0].partition(" against")
     cost, size = delivery.removesuffix(" B)").split(" us (")

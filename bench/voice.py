@@ -101,7 +101,7 @@ def measure_forwarding(call: Call, address: tuple[str, int], received_count: int
     return (time.process_time() - started_at) / (received_count * listener_count) * 1e6
 
 
-async def voice_bench(record_figure: RecordFigure, is_quick: bool) -> None:
+async def run_voice_benchmark(record_figure: RecordFigure, is_quick: bool) -> None:
     """Measure forwarding to native clients and to browsers, and the memory of a peer."""
     sent_count = QUICK_SENT_PACKETS if is_quick else SENT_PACKETS
     sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
