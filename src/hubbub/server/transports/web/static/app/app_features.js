@@ -8,7 +8,7 @@ import { t } from "./ui/translation.js";
 import { activitiesEnabled } from "./activities/availability.js";
 import { openActivity, startActivities } from "./activities/start.js";
 
-const ACTIVITY_PATH = /^\/activities\/(\d{1,19})\/?$/;
+const ACTIVITY_PATH_PATTERN = /^\/activities\/(\d{1,19})\/?$/;
 
 /** Start the app features. Call once, before the gateway connects. */
 export function startAppFeatures(context) {
@@ -29,7 +29,7 @@ function onLinkClick(event, context) {
   const link = event.target instanceof Element ? event.target.closest("a[href]") : null;
   if (!link || !context.channelId || !activitiesEnabled()) return;
   const url = new URL(link.getAttribute("href"), location.href);
-  const match = ACTIVITY_PATH.exec(url.pathname);
+  const match = ACTIVITY_PATH_PATTERN.exec(url.pathname);
   if (!match || (url.origin !== location.origin && url.origin !== new URL(context.webUrl).origin)) return;
   event.preventDefault();
   const [, applicationId] = match;

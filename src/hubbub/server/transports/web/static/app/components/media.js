@@ -8,8 +8,8 @@ import { cdnPath } from "../content/cdn_paths.js";
 import { imageLink } from "../content/image_links.js";
 import { coverSpoiler } from "./spoiler.js";
 
-const IMAGE = /^image\//;
-const VIDEO = /^video\//;
+const IMAGE_PATTERN = /^image\//;
+const VIDEO_PATTERN = /^video\//;
 
 /** Return the thumbnail of a section; a link instead of an image that is not on this server. */
 export function renderThumbnail({ media, description, spoiler }, { context }) {
@@ -51,7 +51,7 @@ function localPath(media, { webUrl }) {
 function galleryItem(media, description, context) {
   const contentType = media.content_type ?? "";
   const path = localPath(media, context);
-  if (VIDEO.test(contentType) && path) {
+  if (VIDEO_PATTERN.test(contentType) && path) {
     return h("video", {
       class: "component-video",
       src: path,
@@ -60,7 +60,7 @@ function galleryItem(media, description, context) {
       "aria-label": description || t("Video"),
     });
   }
-  if (contentType && !IMAGE.test(contentType)) return linkTo(media, description);
+  if (contentType && !IMAGE_PATTERN.test(contentType)) return linkTo(media, description);
   return image(media, description, "component-picture", context);
 }
 

@@ -27,7 +27,7 @@ const TYPING_INTERVAL_MS = 8_000;
 const COUNTER_THRESHOLD = 200;
 
 /** Text that may be the name of an emoji. */
-const EMOJI_NAME = /:[\w+-]+:/;
+const EMOJI_NAME_PATTERN = /:[\w+-]+:/;
 /** Time without input after which a draft is saved. */
 const DRAFT_DELAY_MS = 400;
 
@@ -66,8 +66,8 @@ class Composer extends LayoutPart {
         this.fileInput.value = "";
       },
     });
-    this.remaining = h("span", { class: "left", role: "status" });
-    this.replying = h("div", { class: "replying", hidden: true });
+    this.lengthCounter = h("span", { class: "left", role: "status" });
+    this.replyBar = h("div", { class: "replying", hidden: true });
     this.addButton = iconButton("plus", t("Add to message"), event => this.#openAdditions(event.currentTarget), {
       "aria-haspopup": "menu",
     });
@@ -83,7 +83,7 @@ class Composer extends LayoutPart {
       this.addButton,
       this.fileInput,
       this.field,
-      this.remaining,
+      this.lengthCounter,
       this.launchButton,
       this.stickerButton,
       iconButton("smile", t("Emoji"), event => this.#openEmojiPicker(event.currentTarget)),
@@ -91,7 +91,7 @@ class Composer extends LayoutPart {
     );
     this.closedNotice = h("p", { class: "composer-closed muted", hidden: true });
     /** The container of the suggestion list and the command list. */
-    this.node = h("div", { class: "composer" }, this.replying, this.box, this.closedNotice, this.status);
+    this.node = h("div", { class: "composer" }, this.replyBar, this.box, this.closedNotice, this.status);
     this.replaceChildren(this.node);
     this.suggestions = new Suggestions(this, context, draft?.mentions);
     attachCommandList(this, context);
@@ -165,7 +165,7 @@ class Composer extends LayoutPart {
       event.currentTarget.textContent = this.mentionsAuthor ? t("@ on") : t("@ off");
     };
     setChildren(
-      this.replying,
+      this.replyBar,
       h(
         "p",
         null,
@@ -182,7 +182,7 @@ class Composer extends LayoutPart {
       ),
       iconButton("close", t("Cancel reply"), () => this.#cancelReply()),
     );
-    this.replying.hidden = false;
+    this.replyBar.hidden = false;
     this.focus();
   }
 
@@ -216,7 +216,7 @@ class Composer extends LayoutPart {
   /** Return the text with mentions and emoji in place of names. The first emoji name loads the list of emoji. */
   async #readContent() {
     const text = this.suggestions.resolve(this.field.value).trim();
-    if (!EMOJI_NAME.test(text)) return text;
+    if (!EMOJI_NAME_PATTERN.test(text)) return text;
     this.field.readOnly = true;
     const module = await loadModule(() => import("../content/emoji/text.js"));
     const content = (await module?.replaceEmojiNames(text, this.context)) ?? text;
@@ -291,8 +291,8 @@ class Composer extends LayoutPart {
   #updateLength() {
     growToContent(this.field);
     const remaining = CONTENT_MAX - [...this.suggestions.resolve(this.field.value)].length;
-    this.remaining.textContent = remaining <= COUNTER_THRESHOLD ? String(remaining) : "";
-    this.remaining.classList.toggle("over-limit", remaining < 0);
+    this.lengthCounter.textContent = remaining <= COUNTER_THRESHOLD ? String(remaining) : "";
+    this.lengthCounter.classList.toggle("over-limit", remaining < 0);
     this.field.setAttribute("aria-invalid", String(remaining < 0));
     this.#updateSendButton();
   }
@@ -309,7 +309,7 @@ class Composer extends LayoutPart {
 
   #cancelReply() {
     this.reply = null;
-    this.replying.hidden = true;
+    this.replyBar.hidden = true;
   }
 
   #openEmojiPicker(anchor) {

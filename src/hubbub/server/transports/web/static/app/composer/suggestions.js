@@ -10,7 +10,7 @@ import { emojiMention, listGuildEmoji } from "../content/guild_emoji.js";
 import { customEmojiImage } from "../content/markdown.js";
 import { resolveMentionNames } from "../content/mention_names.js";
 
-const TRIGGER = /(?:^|\s)([@#:])([\p{L}\p{N}_.+-]{0,32})$/u;
+const TRIGGER_PATTERN = /(?:^|\s)([@#:])([\p{L}\p{N}_.+-]{0,32})$/u;
 const RESULTS_MAX = 8;
 const SEARCH_RESULTS_MAX = 20;
 const SEARCH_DELAY_MS = 150;
@@ -74,7 +74,9 @@ export class Suggestions {
   #update({ keepsActive = false } = {}) {
     const { field } = this.#composer;
     const match =
-      field.selectionStart === field.selectionEnd ? TRIGGER.exec(field.value.slice(0, field.selectionStart)) : null;
+      field.selectionStart === field.selectionEnd
+        ? TRIGGER_PATTERN.exec(field.value.slice(0, field.selectionStart))
+        : null;
     const [, trigger, query] = match ?? [];
     if (match === null || (trigger === ":" && query.length < EMOJI_QUERY_LENGTH_MIN)) {
       this.#close();
@@ -166,7 +168,7 @@ export class Suggestions {
     const { field } = this.#composer;
     const suggestion = this.#suggestions[index];
     const end = field.selectionStart,
-      start = end - TRIGGER.exec(field.value.slice(0, end))[0].trimStart().length;
+      start = end - TRIGGER_PATTERN.exec(field.value.slice(0, end))[0].trimStart().length;
     field.setSelectionRange(start, end);
     if (suggestion.mention !== undefined) this.#mentions.set(suggestion.text, suggestion.mention);
     this.#suggestions = [];

@@ -10,7 +10,7 @@ import { parseMarkdown } from "./markdown_parser.js";
 
 const PICTOGRAPH = "\\p{Extended_Pictographic}[\\uFE0F\\u{1F3FB}-\\u{1F3FF}]?";
 const ONE_EMOJI = `(?:<a?:\\w{1,64}:\\d{1,19}>|\\p{Regional_Indicator}{2}|${PICTOGRAPH}(?:\\u200D${PICTOGRAPH})*)`;
-const ONLY_EMOJI = new RegExp(`^(?:\\s*${ONE_EMOJI}){1,20}\\s*$`, "u");
+const ONLY_EMOJI_PATTERN = new RegExp(`^(?:\\s*${ONE_EMOJI}){1,20}\\s*$`, "u");
 
 /**
  * Render the markdown of a message or another text of a user or app.
@@ -25,11 +25,11 @@ export function renderMarkdown(text, scope) {
   return fragment;
 }
 
-/** Texts of this length or longer are not matched with `ONLY_EMOJI`, to bound its time. */
+/** Texts of this length or longer are not matched with `ONLY_EMOJI_PATTERN`, to bound its time. */
 const ONLY_EMOJI_LENGTH_LIMIT = 600;
 
 /** Return whether a message contains only a few emoji, which are shown large. */
-export const isOnlyEmoji = text => text.length < ONLY_EMOJI_LENGTH_LIMIT && ONLY_EMOJI.test(text);
+export const isOnlyEmoji = text => text.length < ONLY_EMOJI_LENGTH_LIMIT && ONLY_EMOJI_PATTERN.test(text);
 
 function buildNodes(nodes, scope) {
   return nodes.map(node => BUILDERS[node.type]?.(node, scope) ?? document.createTextNode(node.text ?? ""));
@@ -38,11 +38,11 @@ function buildNodes(nodes, scope) {
 const elementBuilder = tag => (node, scope) => h(tag, null, buildNodes(node.children, scope));
 
 /** A digit or sign in a keycap, which is an emoji although its first character is text. */
-const KEYCAP = /([0-9#*]\ufe0f?\u20e3)/;
+const KEYCAP_PATTERN = /([0-9#*]\ufe0f?\u20e3)/;
 
 const BUILDERS = {
   text: node =>
-    node.text.split(KEYCAP).map((part, index) => (index % 2 ? h("span", { class: "emoji-text" }, part) : part)),
+    node.text.split(KEYCAP_PATTERN).map((part, index) => (index % 2 ? h("span", { class: "emoji-text" }, part) : part)),
   lines: (node, scope) => h("p", { class: "message-text", dir: "auto" }, buildNodes(node.children, scope)),
   heading: (node, scope) =>
     h(

@@ -13,12 +13,12 @@ const PARSED_TEXTS_MAX = 50;
  * @type {Map<string, any[]>}
  */
 const parsedTexts = new Map();
-const FENCE = /(?<!\\)```(?:([a-z0-9_+#.-]{1,30})\n)?\n*([\s\S]*?[^\n])\n*```/gi;
+const FENCE_PATTERN = /(?<!\\)```(?:([a-z0-9_+#.-]{1,30})\n)?\n*([\s\S]*?[^\n])\n*```/gi;
 
-const HEADING = /^(#{1,3})[ \t]+(\S.*)$/;
-const SUBTEXT = /^-#[ \t]+(\S.*)$/;
-const ITEM = /^( *)(?:([-*])|(\d{1,9})\.)[ \t]+(\S.*)$/;
-const QUOTE = /^> ?(.*)$/;
+const HEADING_PATTERN = /^(#{1,3})[ \t]+(\S.*)$/;
+const SUBTEXT_PATTERN = /^-#[ \t]+(\S.*)$/;
+const ITEM_PATTERN = /^( *)(?:([-*])|(\d{1,9})\.)[ \t]+(\S.*)$/;
+const QUOTE_PATTERN = /^> ?(.*)$/;
 
 /**
  * Parse a text into block nodes.
@@ -46,7 +46,7 @@ function parseBlocks(text, depth) {
   }
   const nodes = [];
   let textStart = 0;
-  for (const match of text.matchAll(FENCE)) {
+  for (const match of text.matchAll(FENCE_PATTERN)) {
     const textBefore = text.slice(textStart, match.index);
     nodes.push(...parseLines(textBefore.replace(/\n$/, ""), depth));
     // In a quote, the code keeps the `> ` markers of its lines.
@@ -59,7 +59,7 @@ function parseBlocks(text, depth) {
 }
 
 function isInFence(text, position) {
-  for (const match of text.matchAll(FENCE)) {
+  for (const match of text.matchAll(FENCE_PATTERN)) {
     if (match.index < position && position < match.index + match[0].length) return true;
   }
   return false;
@@ -77,23 +77,24 @@ function parseLines(text, depth) {
   for (let index = 0; index < lines.length; ) {
     const line = lines[index];
     let match;
-    if ((match = HEADING.exec(line)) !== null) {
+    if ((match = HEADING_PATTERN.exec(line)) !== null) {
       flush();
       nodes.push({ type: "heading", level: match[1].length, children: parseInline(match[2], depth) });
       index += 1;
-    } else if ((match = SUBTEXT.exec(line)) !== null) {
+    } else if ((match = SUBTEXT_PATTERN.exec(line)) !== null) {
       flush();
       nodes.push({ type: "subtext", children: parseInline(match[1], depth) });
       index += 1;
     } else if (line.startsWith("> ") && depth < DEPTH_MAX) {
       flush();
       const innerLines = [];
-      while (index < lines.length && lines[index].startsWith("> ")) innerLines.push(QUOTE.exec(lines[index++])[1]);
+      while (index < lines.length && lines[index].startsWith("> "))
+        innerLines.push(QUOTE_PATTERN.exec(lines[index++])[1]);
       nodes.push({ type: "quote", children: parseLines(innerLines.join("\n"), depth + 1) });
-    } else if (ITEM.test(line) && depth < DEPTH_MAX) {
+    } else if (ITEM_PATTERN.test(line) && depth < DEPTH_MAX) {
       flush();
       const items = [];
-      while (index < lines.length && (match = ITEM.exec(lines[index])) !== null) {
+      while (index < lines.length && (match = ITEM_PATTERN.exec(lines[index])) !== null) {
         items.push({ indent: match[1].length, number: match[3], text: match[4] });
         index += 1;
       }
@@ -138,7 +139,7 @@ const LINK_LABEL = /\[((?:\\.|[^\[\]\\\n]|\[[^\[\]\n]*\])+)\]/.source;
 const LINK_URL = /<?(https?:\/\/[^\s<>()]+(?:\([^\s<>()]*\)[^\s<>()]*)*)>?/.source;
 const LINK_TITLE = /(?:\s+(?:"[^"\n]*"|'[^'\n]*'))?/.source;
 /** `[label](https://example.com "title")`: the label may contain one level of brackets, the URL one level of parentheses. */
-const MASKED_LINK = new RegExp(`${LINK_LABEL}\\(\\s*${LINK_URL}${LINK_TITLE}\\s*\\)`, "iy");
+const MASKED_LINK_PATTERN = new RegExp(`${LINK_LABEL}\\(\\s*${LINK_URL}${LINK_TITLE}\\s*\\)`, "iy");
 
 /** @type {[RegExp, (match: RegExpExecArray, depth: number) => any][]} */
 const RULES = [
@@ -159,7 +160,7 @@ const RULES = [
   [/<(https?:\/\/[^\s<>]+)>/iy, match => link(match[1], [{ type: "text", text: match[1] }])],
   [/@(everyone|here)(?!\w)/y, match => ({ type: "everyone", text: match[0] })],
   [/https?:\/\/[^\s<]+/iy, match => autolink(match[0])],
-  [MASKED_LINK, (match, depth) => link(match[2], parseInline(match[1], depth + 1, { isInLink: true }))],
+  [MASKED_LINK_PATTERN, (match, depth) => link(match[2], parseInline(match[1], depth + 1, { isInLink: true }))],
   [/\|\|([\s\S]+?)\|\|/y, (match, depth) => ({ type: "spoiler", children: parseInline(match[1], depth + 1) })],
   [
     /\*\*\*(?=\S)([\s\S]*?[^\s*])\*\*\*(?!\*)/y,
@@ -180,7 +181,7 @@ const RULES = [
     (match, depth) => wrap("em", parseInline(match[1], depth + 1)),
   ],
 ];
-const MARKUP_START = /[\\`<@[|*_~h]/gi;
+const MARKUP_START_PATTERN = /[\\`<@[|*_~h]/gi;
 
 function parseInline(text, depth, { isInLink = false } = {}) {
   if (depth >= DEPTH_MAX) return text ? [{ type: "text", text }] : [];
@@ -188,8 +189,8 @@ function parseInline(text, depth, { isInLink = false } = {}) {
   let textStart = 0,
     position = 0;
   while (position < text.length) {
-    MARKUP_START.lastIndex = position;
-    const next = MARKUP_START.exec(text);
+    MARKUP_START_PATTERN.lastIndex = position;
+    const next = MARKUP_START_PATTERN.exec(text);
     if (next === null) break;
     position = next.index;
     const parsed = parseMarkup(text, position, depth, isInLink);

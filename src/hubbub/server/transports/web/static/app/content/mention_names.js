@@ -1,6 +1,6 @@
 /** Mentions and custom emoji as names in a text field: `@tom` instead of `<@1>`, and the conversion back. */
 
-const TOKEN = /<(?:(@!?|@&|#)(\d{1,19})|a?:(\w{1,64}):\d{1,19})>/g;
+const TOKEN_PATTERN = /<(?:(@!?|@&|#)(\d{1,19})|a?:(\w{1,64}):\d{1,19})>/g;
 
 /**
  * Return a text with names instead of IDs, and the mention of each name. IDs without a name, and names that would be
@@ -11,9 +11,9 @@ const TOKEN = /<(?:(@!?|@&|#)(\d{1,19})|a?:(\w{1,64}):\d{1,19})>/g;
  * @returns {{text: string, mentions: Map<string, string>}}
  */
 export function showMentionNames(content, scope) {
-  const plainText = content.replace(TOKEN, "");
+  const plainText = content.replace(TOKEN_PATTERN, "");
   const mentions = new Map();
-  const text = content.replace(TOKEN, (token, kind, id, emojiName) => {
+  const text = content.replace(TOKEN_PATTERN, (token, kind, id, emojiName) => {
     const name = emojiName === undefined ? nameOf(kind, id, scope) : `:${emojiName}:`;
     if (name === null || plainText.includes(name) || (mentions.get(name) ?? token) !== token) return token;
     mentions.set(name, token);

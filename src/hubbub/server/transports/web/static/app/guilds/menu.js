@@ -56,7 +56,7 @@ export function openGuildMenu(anchor, context, guildId) {
     state.canInGuild(guildId, Permissions.MANAGE_CHANNELS) && {
       label: t("Create channel"),
       icon: "plus",
-      onClick: () => openNewChannel(context, guildId),
+      onClick: () => createChannel(context, guildId),
     },
     state.permissionsInGuild(guildId) & SETTINGS_PERMISSIONS && {
       label: t("Guild settings"),
@@ -65,7 +65,7 @@ export function openGuildMenu(anchor, context, guildId) {
     },
     { label: t("Mark all as read"), icon: "check", onClick: () => markAllRead(context, guildId) },
     ...guildNotificationItems(context, anchor, guild),
-    { label: t("Move…"), icon: "move", onClick: () => openMoves(anchor, context, guildId) },
+    { label: t("Move…"), icon: "move", onClick: () => openMoveMenu(anchor, context, guildId) },
     guild.owner_id !== context.me.id && reportItem(context, { kind: "guild", id: guildId }),
     guild.owner_id !== context.me.id && {
       label: t("Leave guild"),
@@ -76,7 +76,7 @@ export function openGuildMenu(anchor, context, guildId) {
   ]);
 }
 
-async function openMoves(anchor, context, guildId) {
+async function openMoveMenu(anchor, context, guildId) {
   (await loadModule(() => import("./folders.js")))?.openGuildMoveMenu(anchor, context, guildId);
 }
 
@@ -88,8 +88,8 @@ async function openSettings(context, guildId) {
 export function openInviteLink(context, channel) {
   const { api, webUrl } = context;
   openDialog(t("Invite people to #{name}", { name: channel.name }), () => {
-    const link = h("input", { type: "text", readonly: true, value: "…" });
-    const linkField = formField(t("Invite link"), link, t("Anyone with this link can join."));
+    const linkInput = h("input", { type: "text", readonly: true, value: "…" });
+    const linkField = formField(t("Invite link"), linkInput, t("Anyone with this link can join."));
     const maxAgeSelect = h(
       "select",
       null,
@@ -105,11 +105,11 @@ export function openInviteLink(context, channel) {
         const invite = await api.request("POST", `/channels/${channel.id}/invites`, {
           json: { max_age: Number(maxAgeSelect.value), unique: false },
         });
-        link.value = `${webUrl}/invite/${invite.code}`;
+        linkInput.value = `${webUrl}/invite/${invite.code}`;
       });
     const copy = () =>
       runAndReport(async () => {
-        await navigator.clipboard.writeText(link.value);
+        await navigator.clipboard.writeText(linkInput.value);
         showNotice(t("Link copied."), "done");
       });
     maxAgeSelect.addEventListener("change", create);
@@ -124,7 +124,7 @@ export function openInviteLink(context, channel) {
   });
 }
 
-async function openNewChannel(context, guildId) {
+async function createChannel(context, guildId) {
   const module = await loadModule(() => import("../settings/channels/creation.js"));
   const channel = await module?.openChannelCreation(context, guildId);
   if (channel && channel.type !== ChannelType.GUILD_CATEGORY) context.go(channelPath(channel));

@@ -36,12 +36,12 @@ const pane = h("div", { id: "pane", role: "tabpanel", tabindex: "-1" });
 const tabs = Object.entries(PANES).map(([id, [label]]) =>
   h(
     "button",
-    { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": "pane", onclick: () => show(id) },
+    { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": "pane", onclick: () => showPane(id) },
     label,
   ),
 );
 
-function show(id) {
+function showPane(id) {
   const [, create] = PANES[id];
   if (!createdPanes.has(id)) createdPanes.set(id, create());
   const shownPane = createdPanes.get(id);
@@ -57,9 +57,9 @@ function show(id) {
 }
 
 /** Show the pane that the fragment of the URL names, or the timeline. */
-function showChosen() {
+function showPaneOfUrl() {
   const id = location.hash.slice(1);
-  show(Object.hasOwn(PANES, id) ? id : "timeline");
+  showPane(Object.hasOwn(PANES, id) ? id : "timeline");
 }
 
 /** Move between tabs with the arrow keys, Home and End. */
@@ -89,5 +89,5 @@ document.body.append(
   h("footer", { class: "console-status" }, consoleStatus),
 );
 await attempt(() => world.load());
-showChosen();
-addEventListener("hashchange", showChosen);
+showPaneOfUrl();
+addEventListener("hashchange", showPaneOfUrl);

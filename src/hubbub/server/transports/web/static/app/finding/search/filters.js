@@ -31,13 +31,13 @@ const PINNED_VALUES = new Map([
   ["no", "false"],
 ]);
 
-const TOKEN = /(^|\s)(from|in|has|mentions|before|after|during|pinned):("[^"]*"|\S+)(?=\s|$)/gi;
-const OPEN_TOKEN = /(?:^|\s)(?:(from|in|has|mentions|before|after|during|pinned):("[^"]*|\S*)|(\w*))$/i;
+const TOKEN_PATTERN = /(^|\s)(from|in|has|mentions|before|after|during|pinned):("[^"]*"|\S+)(?=\s|$)/gi;
+const OPEN_TOKEN_PATTERN = /(?:^|\s)(?:(from|in|has|mentions|before|after|during|pinned):("[^"]*|\S*)|(\w*))$/i;
 
 /** Return the filters that a text names, and its other words. */
 export function splitSearchText(text) {
   const tokens = [];
-  const words = text.replace(TOKEN, (_, space, key, value) => {
+  const words = text.replace(TOKEN_PATTERN, (_, space, key, value) => {
     tokens.push({ key: key.toLowerCase(), value: value.replaceAll('"', "") });
     return space;
   });
@@ -49,7 +49,7 @@ export function splitSearchText(text) {
  * position.
  */
 export function findOpenToken(text) {
-  const match = OPEN_TOKEN.exec(text);
+  const match = OPEN_TOKEN_PATTERN.exec(text);
   if (match === null) return null;
   const start = match.index + (/^\s/.test(match[0]) ? 1 : 0);
   return match[1] === undefined
