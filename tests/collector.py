@@ -80,10 +80,10 @@ class Collector:
 
     def chain(self, span: ReceivedSpan) -> list[str]:
         """Return the names of the received ancestors of a span, the oldest first, and of the span."""
-        by_id = {other.span_id: other for other in self.spans}
+        spans_by_id = {other.span_id: other for other in self.spans}
         names = [span.name]
-        while span.parent_id in by_id:
-            span = by_id[span.parent_id]
+        while span.parent_id in spans_by_id:
+            span = spans_by_id[span.parent_id]
             names.insert(0, span.name)
         return names
 

@@ -219,8 +219,8 @@ def _check_read(read: Read, required: set[tuple[int, str]], starts_by_content: M
 def _check_read_order(reads: Sequence[Read]) -> list[str]:
     """Check that reads agree on the order in which messages became visible, and that no read goes back in time."""
     violations = []
-    by_size = sorted(reads, key=lambda read: len(read.messages))
-    for smaller, larger in pairwise(by_size):
+    reads_by_size = sorted(reads, key=lambda read: len(read.messages))
+    for smaller, larger in pairwise(reads_by_size):
         if not set(smaller.messages) <= set(larger.messages):
             missing = sorted(content for _, content in set(smaller.messages) - set(larger.messages))
             violations.append(f"two reads saw different messages; the larger one lacks {missing}")

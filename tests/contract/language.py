@@ -83,11 +83,11 @@ def script_prose(path: Path) -> Iterator[Prose]:
 
 def document_prose(path: Path) -> Iterator[Prose]:
     """Yield the lines of a document or template outside of code blocks and inline code."""
-    in_code = False
+    is_in_code = False
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if line.lstrip().startswith("```"):
-            in_code = not in_code
-        elif not in_code:
+            is_in_code = not is_in_code
+        elif not is_in_code:
             yield Prose(_relative(path), number, re.sub(r"`[^`]*`", "``", line))
 
 

@@ -87,7 +87,7 @@ async def create_seeds(prepared_guild: PreparedGuild) -> Seeds:
     bot_message = await create(f"{general_path}/messages", {"content": "by the bot"}, actor=bot)
     pinned = await create(f"{general_path}/messages", {"content": "pinned"})
     (await owner.put(f"{general_path}/messages/pins/{pinned}")).ok()
-    to_delete = [await create(f"{general_path}/messages", {"content": "to delete"}) for _ in range(2)]
+    deletable_messages = [await create(f"{general_path}/messages", {"content": "to delete"}) for _ in range(2)]
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}, {"poll_media": {"text": "no"}}]}
     bot_poll = await create(f"{general_path}/messages", {"poll": poll}, actor=bot)
     webhook_path = f"/webhooks/{object_ids['webhook_id']}/{object_ids['webhook_token']}"
@@ -133,7 +133,7 @@ async def create_seeds(prepared_guild: PreparedGuild) -> Seeds:
         "get_guild_member_verification": Seed(owner),
         "update_message": Seed(bot, {"message_id": bot_message}, {"content": "edited"}),
         "poll_expire": Seed(bot, {"message_id": bot_poll}),
-        "bulk_delete_messages": Seed(bot, {}, {"messages": to_delete}),
+        "bulk_delete_messages": Seed(bot, {}, {"messages": deletable_messages}),
         "deprecated_delete_pin": Seed(bot, {"message_id": pinned}),
         "get_guild_ban": Seed(bot, {"user_id": str(banned_user.id)}),
         "unban_user_from_guild": Seed(bot, {"user_id": str(banned_user.id)}),

@@ -75,9 +75,9 @@ def test_only_actions_emit_and_write_the_audit_log() -> None:
 
 
 def test_only_stores_contain_sql() -> None:
-    with_sql = {display_path(path) for path in slice_files() if path.name != "store.py" and _contains_sql(path)}
+    files_with_sql = {display_path(path) for path in slice_files() if path.name != "store.py" and _contains_sql(path)}
 
-    assert with_sql == SQL_FILES
+    assert files_with_sql == SQL_FILES
 
 
 def test_message_content_does_not_access_the_store() -> None:

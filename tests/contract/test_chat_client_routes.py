@@ -119,8 +119,8 @@ def resolve(code: str, expression: str, position: int, depth: int = 0) -> list[s
 
 def segments(path: str) -> list[str]:
     """Return the segments of a path without its query; the empty string stands for a value."""
-    without_values = re.sub(r"\{[^/]*?(?:\{.*?\})?[^/{}]*\}", "{}", path)
-    return ["" if "{}" in part else part for part in without_values.partition("?")[0].split("/")[1:]]
+    path_without_values = re.sub(r"\{[^/]*?(?:\{.*?\})?[^/{}]*\}", "{}", path)
+    return ["" if "{}" in part else part for part in path_without_values.partition("?")[0].split("/")[1:]]
 
 
 def matches(path: str, route: str) -> bool:

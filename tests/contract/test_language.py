@@ -219,6 +219,25 @@ def test_constants_with_compiled_expressions_end_with_pattern() -> None:
     assert not problems, "\n".join(sorted(problems))
 
 
+_SCRIPT_EXPRESSION_PATTERN = re.compile(
+    r"^(?:export )?const ([A-Z][A-Z_]*) = (?:/(?![/*])[^\n]*/[a-z]*;|new RegExp\()", re.M
+)
+
+
+def test_constants_with_expressions_of_scripts_end_with_pattern() -> None:
+    names = [
+        (path.relative_to(ROOT), name)
+        for folder in ("src", "tests", "packages")
+        for suffix in ("*.js", "*.mjs")
+        for path in (ROOT / folder).rglob(suffix)
+        if not THIRD_PARTY_FOLDERS.intersection(path.parts)
+        for name in _SCRIPT_EXPRESSION_PATTERN.findall(path.read_text())
+    ]
+
+    assert len(names) > 10
+    assert [f"{path}: {name}" for path, name in names if not name.endswith("_PATTERN")] == []
+
+
 ENUM_MODULES = {"enums.py", "flags.py", "shared_enums.py"}
 """Modules of the protocol whose classes need a description in the API reference; their values explain more."""
 

@@ -506,12 +506,12 @@ def test_the_tables_name_only_existing_operations() -> None:
 
 def test_every_operation_with_a_permission_check_is_covered() -> None:
     covered = {endpoint.name for endpoint in (*endpoints_for(Auth.USER), *endpoints_for(Auth.BOT), *oauth2_endpoints())}
-    of_applications = {
+    application_operations = {
         endpoint.name for endpoint in guild_endpoints() if endpoint.operation.path.startswith(APPLICATION_GUILDS_PREFIX)
     }
 
     assert {endpoint.name for endpoint in checked_endpoints()} - covered - (
-        of_applications - set(EXEMPT_OPERATIONS)
+        application_operations - set(EXEMPT_OPERATIONS)
     ) == set(EXEMPT_OPERATIONS)
     assert {name for method, name in GROUP_ROWS} <= set(EXEMPT_OPERATIONS)
 

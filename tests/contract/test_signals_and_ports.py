@@ -29,8 +29,8 @@ def signals() -> list[type]:
         for value in vars(module).values()
         if isinstance(value, type) and value.__module__ == module.__name__
     }
-    with_listeners = {kind for part in composition.SLICES for kind in part.listeners}
-    return sorted(declared | with_listeners, key=lambda kind: kind.__name__)
+    heard_signals = {kind for part in composition.SLICES for kind in part.listeners}
+    return sorted(declared | heard_signals, key=lambda kind: kind.__name__)
 
 
 @pytest.mark.parametrize("kind", signals(), ids=lambda kind: kind.__name__)

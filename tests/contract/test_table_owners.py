@@ -137,8 +137,12 @@ def literal_names(tree: ast.AST) -> set[int]:
 
 def other_files() -> list[Path]:
     """Return every Python file of the server that belongs neither to a slice nor to `core`."""
-    of_slices = set(slice_files())
-    return [path for path in python_files(SERVER) if path not in of_slices and not path.is_relative_to(SERVER / "core")]
+    files_of_slices = set(slice_files())
+    return [
+        path
+        for path in python_files(SERVER)
+        if path not in files_of_slices and not path.is_relative_to(SERVER / "core")
+    ]
 
 
 def import_file(path: Path) -> ModuleType:
@@ -257,8 +261,8 @@ def test_the_check_finds_inserted_names() -> None:
 def declared_reads() -> set[tuple[str, str]]:
     """Return the slices and modules that declare reads, with each table."""
     modules = {".".join(path.relative_to(SERVER).with_suffix("").parts): import_file(path) for path in other_files()}
-    of_modules = {name: set(getattr(module, "READS", ())) for name, module in modules.items()}
-    return {(name, table) for name, tables in (declared_tables("READS") | of_modules).items() for table in tables}
+    reads_of_modules = {name: set(getattr(module, "READS", ())) for name, module in modules.items()}
+    return {(name, table) for name, tables in (declared_tables("READS") | reads_of_modules).items() for table in tables}
 
 
 def test_declared_reads_are_only_removed() -> None:

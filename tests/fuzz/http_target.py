@@ -372,11 +372,11 @@ def _smaller_values(value: Any) -> Any:
 def _created_parameters(endpoints: list[Endpoint]) -> dict[str, str]:
     """Return the path parameter that takes the ID or code of a created object, by the name of the operation."""
     parameters = {}
-    by_path = {endpoint.operation.path: endpoint for endpoint in endpoints}
+    endpoints_by_path = {endpoint.operation.path: endpoint for endpoint in endpoints}
     for endpoint in endpoints:
         if endpoint.operation.method in ("POST", "PUT"):
             prefix = endpoint.operation.path.rstrip("/") + "/{"
-            for path in by_path:
+            for path in endpoints_by_path:
                 if path.startswith(prefix) and path.endswith("}") and "/" not in path[len(prefix) :]:
                     parameters[endpoint.name] = path[len(prefix) : -1]
     return parameters

@@ -17,8 +17,8 @@ async def test_the_current_user_is_available_after_connecting(world: World) -> N
     status_events = mary.record_event("status_changed")
 
     assert mary.client.get_current_user_v2() is None
-    unauthenticated = mary.client.get_current_user()
-    assert (unauthenticated.id, unauthenticated.username) == (0, "")
+    placeholder_user = mary.client.get_current_user()
+    assert (placeholder_user.id, placeholder_user.username) == (0, "")
     await mary.client.connect()
 
     assert mary.client.get_status() is ClientStatus.READY

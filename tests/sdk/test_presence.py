@@ -26,19 +26,23 @@ async def test_a_friend_sees_the_activity(world: World) -> None:
     await mary.client.update_rich_presence(activity)
 
     await changed_events.next(lambda user_id: user_id == mary.id and visible_activity(zoe, mary) is not None)
-    visible = visible_activity(zoe, mary)
-    assert visible is not None
-    assert (visible.name, visible.type, visible.state, visible.details) == (
+    shown_activity = visible_activity(zoe, mary)
+    assert shown_activity is not None
+    assert (shown_activity.name, shown_activity.type, shown_activity.state, shown_activity.details) == (
         "Puddle",
         ActivityTypes.COMPETING,
         "In a puddle",
         "Jumping",
     )
-    assert visible.application_id == mary.client.get_application_id()
-    assert visible.party is not None
-    assert (visible.party.id, visible.party.current_size, visible.party.max_size) == ("party-1", 1, 4)
-    assert visible.secrets is None
-    assert [button.label for button in visible.get_buttons()] == ["Site"]
+    assert shown_activity.application_id == mary.client.get_application_id()
+    assert shown_activity.party is not None
+    assert (shown_activity.party.id, shown_activity.party.current_size, shown_activity.party.max_size) == (
+        "party-1",
+        1,
+        4,
+    )
+    assert shown_activity.secrets is None
+    assert [button.label for button in shown_activity.get_buttons()] == ["Site"]
     assert await regrouped_events.next() == mary.id
     group = zoe.client.get_relationships_by_group(RelationshipGroupType.ONLINE_PLAYING_GAME)
     assert [relationship.id for relationship in group] == [mary.id]

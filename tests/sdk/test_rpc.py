@@ -249,14 +249,14 @@ async def test_an_invite_accepted_in_the_chat_client_joins_the_game(
     await befriend(machine.owner, zoe)
     zoe_machine = await new_machine(zoe)
     host, guest = new_application_client(world, puddle), new_application_client(world, puddle)
-    join_recorder, with_application = CallbackRecorder(), CallbackRecorder()
+    join_recorder, application_join_recorder = CallbackRecorder(), CallbackRecorder()
     party = ActivityParty(id="party-1", current_size=1, max_size=4)
     activity = Activity(name="Puddle", party=party, secrets=ActivitySecrets(join="come-in"))
 
     await host.update_rich_presence(activity)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(zoe_machine.directory))
     guest.set_activity_join_callback(join_recorder)
-    guest.set_activity_join_with_application_callback(with_application)
+    guest.set_activity_join_with_application_callback(application_join_recorder)
     await wait_until(lambda: is_subscribed(zoe_machine, "ACTIVITY_JOIN"))
     await host.send_activity_invite(zoe.id, "come and play")
     await wait_until(lambda: zoe_machine.agent.context.invites)
@@ -264,7 +264,7 @@ async def test_an_invite_accepted_in_the_chat_client_joins_the_game(
     await Terminal(write_line=lambda _: None).run_command(zoe_machine.agent.context, "accept", message_id)
 
     assert await join_recorder.next() == "come-in"
-    assert await with_application.next() == (puddle.id, "come-in")
+    assert await application_join_recorder.next() == (puddle.id, "come-in")
     await host.close()
     await guest.close()
 

@@ -122,10 +122,10 @@ async def test_a_backup_of_postgres_beside_a_running_server_is_restored_into_an_
         restored_user = ApiUser(client, server.url, alice.id, alice.token)
         messages = (await restored_user.get(f"/channels/{channel_id}/messages?limit=100")).ok()
         assert min(manifest["tables"]["messages"], 100) == len(messages)
-        [with_file] = (
+        [message_with_file] = (
             await restored_user.get(f"/channels/{channel_id}/messages?around={file_key.rpartition('/')[2]}&limit=1")
         ).ok()
-        async with client.get(with_file["attachments"][0]["url"]) as response:
+        async with client.get(message_with_file["attachments"][0]["url"]) as response:
             assert await response.read() == FILE_CONTENT
 
     # The drill restores the same backup into a database of its own.

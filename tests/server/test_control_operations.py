@@ -26,30 +26,30 @@ async def read_ready_document(rehearsal: Rehearsal) -> ReadyDocument:
 
 
 def test_the_server_handles_every_declared_operation() -> None:
-    declared = {
+    declared_operations = {
         name: operation
         for module in pkgutil.iter_modules(control.__path__)
         for name, operation in operations_of(importlib.import_module(f"{control.__name__}.{module.name}"))
     }
 
-    assert {endpoint.name: endpoint.operation for endpoint in ENDPOINTS} == declared
+    assert {endpoint.name: endpoint.operation for endpoint in ENDPOINTS} == declared_operations
 
 
-async def test_clients_call_operations_with_models(rehearsal: Rehearsal) -> None:
+async def test_results_of_control_operations_are_decoded_into_models(rehearsal: Rehearsal) -> None:
     async with aiohttp.ClientSession() as http:
         client = ControlClient(http, await read_ready_document(rehearsal))
-        frozen = await client.call(FREEZE_CLOCK)
-        advanced = await client.call(ADVANCE_CLOCK, AdvanceClock(ms=5000))
+        frozen_clock = await client.call(FREEZE_CLOCK)
+        advanced_clock = await client.call(ADVANCE_CLOCK, AdvanceClock(ms=5000))
         created_fault = await client.call(CREATE_FAULT, HttpFault(effect="delay", delay_ms=1, times=2))
-        [listed_faults] = await client.call(LIST_FAULTS)
+        [listed_fault] = await client.call(LIST_FAULTS)
         assert created_fault.active_fault is not None
         await client.call(DELETE_FAULT, fault_id=created_fault.active_fault.id)
         remaining_faults = await client.call(LIST_FAULTS)
 
-    assert (advanced.now_ms - frozen.now_ms, advanced.running) == (5000, False)
-    assert (created_fault.affected_sessions, created_fault.active_fault) == (0, listed_faults)
-    assert (listed_faults.occurrences, listed_faults.remaining_occurrences) == (0, 2)
-    assert isinstance(listed_faults.fault, HttpFault)
+    assert (advanced_clock.now_ms - frozen_clock.now_ms, advanced_clock.running) == (5000, False)
+    assert (created_fault.affected_sessions, created_fault.active_fault) == (0, listed_fault)
+    assert (listed_fault.occurrences, listed_fault.remaining_occurrences) == (0, 2)
+    assert isinstance(listed_fault.fault, HttpFault)
     assert remaining_faults == []
 
 

@@ -163,7 +163,7 @@ async def test_the_smtp_server_is_checked(tmp_path: Path) -> None:
         settings |= {"port": receiver.port, "username": "chat"}
         valid_login = (await run_doctor(mail=MailConfig(**settings, password="secret")))["mail"]
         wrong_password = (await run_doctor(mail=MailConfig(**settings, password="hunter2")))["mail"]
-        without_starttls = (
+        finding_without_starttls = (
             await run_doctor(mail=MailConfig(**{**settings, "security": "starttls"}, password="secret"))
         )["mail"]
     stopped_finding = (await run_doctor(mail=MailConfig(**settings, password="secret")))["mail"]
@@ -171,6 +171,6 @@ async def test_the_smtp_server_is_checked(tmp_path: Path) -> None:
     assert (valid_login.level, "logged in as chat" in valid_login.message) == ("ok", True)
     assert (wrong_password.level, wrong_password.fix) == ("problem", "check --mail-username and --mail-password")
     assert "hunter2" not in wrong_password.message
-    assert (without_starttls.level, "STARTTLS" in without_starttls.message) == ("problem", True)
+    assert (finding_without_starttls.level, "STARTTLS" in finding_without_starttls.message) == ("problem", True)
     assert (stopped_finding.level, "--mail-host" in stopped_finding.fix) == ("problem", True)
     assert receiver.mails == []

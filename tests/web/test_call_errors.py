@@ -33,8 +33,10 @@ async def test_a_refused_camera_and_screen_are_explained(call_platform: ChatPlat
         # The client shows no error if the user closes the dialog of the browser, but explains a refusal of the system.
         await page.evaluate(f"() => {{ {rejection_script('navigator.mediaDevices.getDisplayMedia')} }}")
         await call_button(nora, "Share screen").click()
-        by_system = rejection_script("navigator.mediaDevices.getDisplayMedia", message="Permission denied by system")
-        await page.evaluate(f"() => {{ {by_system} }}")
+        system_rejection_script = rejection_script(
+            "navigator.mediaDevices.getDisplayMedia", message="Permission denied by system"
+        )
+        await page.evaluate(f"() => {{ {system_rejection_script} }}")
         await call_button(nora, "Share screen").click()
         await page.get_by_text("Your system blocks the screen for this browser.").wait_for()
         assert await page.locator(".notice-box").filter(has_text="screen").count() == 1

@@ -17,7 +17,9 @@ pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
 @pytest.mark.parametrize("width", [1440, 390])
-async def test_a_channel_that_was_open_before_shows_its_end_and_follows_it(platform: ChatPlatform, width: int) -> None:
+async def test_a_reopened_channel_shows_its_newest_message_and_scrolls_to_new_ones(
+    platform: ChatPlatform, width: int
+) -> None:
     expect = pytest.importorskip("playwright.async_api").expect
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
@@ -422,15 +424,15 @@ async def test_code_with_a_language_has_colors_and_keeps_its_text(platform: Chat
         unknown_message = await window.wait_message("unknown")
         await expect(unknown_message.locator("pre code > *")).to_have_count(0)
         await guild.send_message(tom, f"```python\n{code}\n``` colored")
-        colored = (await window.wait_message("colored")).locator("pre code")
-        await expect(colored.locator(".code-keyword").first).to_have_text("def")
-        await expect(colored.locator(".code-comment")).to_have_text("# <b>away</b>")
-        await expect(colored).to_have_text(code)
-        await expect(colored.locator("b")).to_have_count(0)
+        python_code = (await window.wait_message("colored")).locator("pre code")
+        await expect(python_code.locator(".code-keyword").first).to_have_text("def")
+        await expect(python_code.locator(".code-comment")).to_have_text("# <b>away</b>")
+        await expect(python_code).to_have_text(code)
+        await expect(python_code.locator("b")).to_have_count(0)
         await guild.send_message(tom, f"```html\n{page_code}\n``` nested")
-        nested = (await window.wait_message("nested")).locator("pre code")
-        await expect(nested.locator(".code-string")).to_have_text('"</b>"')
-        await expect(nested).to_have_text(page_code)
+        html_code = (await window.wait_message("nested")).locator("pre code")
+        await expect(html_code.locator(".code-string")).to_have_text('"</b>"')
+        await expect(html_code).to_have_text(page_code)
         assert sum(url.endswith("/third_party/highlight.js") for url in requests) == 1
 
 
@@ -454,7 +456,7 @@ async def test_a_message_that_arrives_while_the_history_loads_is_shown(platform:
         await playwright.expect(window.message("meanwhile")).to_be_visible()
 
 
-async def test_the_menu_acts_on_its_message_although_the_pointer_is_over_another(platform: ChatPlatform) -> None:
+async def test_a_menu_deletes_its_own_message_although_the_pointer_is_over_another(platform: ChatPlatform) -> None:
     expect = pytest.importorskip("playwright.async_api").expect
     nora = await platform.world.user("nora")
     guild = await platform.world.guild(nora)

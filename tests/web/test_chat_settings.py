@@ -93,21 +93,21 @@ async def test_settings_manage_focus_and_unsaved_changes_on_a_phone(platform: Ch
         )
         await settings.get_by_label("Name").fill("Harbor")
         await page.keyboard.press("Escape")
-        question = page.get_by_role("dialog", name="Discard changes?")
-        await question.wait_for()
+        confirmation_dialog = page.get_by_role("dialog", name="Discard changes?")
+        await confirmation_dialog.wait_for()
         await page.keyboard.press("Escape")
-        await question.wait_for(state="hidden")
+        await confirmation_dialog.wait_for(state="hidden")
         assert await settings.get_by_label("Name").input_value() == "Harbor"
         # The button “All settings” leads back to the list of screens after the changes are discarded.
         await settings.get_by_role("button", name="All settings").click()
-        await question.get_by_role("button", name="Discard").click()
+        await confirmation_dialog.get_by_role("button", name="Discard").click()
         await settings.get_by_role("navigation").wait_for()
         await window.wait_until("() => document.activeElement.textContent === 'Overview'")
         await settings.get_by_role("button", name="Overview").click()
         assert await settings.get_by_label("Name").input_value() == "Guild"
         await settings.get_by_label("Name").fill("Harbor")
         await page.keyboard.press("Escape")
-        await question.get_by_role("button", name="Discard").click()
+        await confirmation_dialog.get_by_role("button", name="Discard").click()
         await settings.wait_for(state="hidden")
         await window.wait_until("() => document.activeElement.ariaLabel === 'Menu of Guild'")
         assert (await nora.get(f"/guilds/{guild.id}")).ok()["name"] == "Guild"
@@ -208,10 +208,10 @@ async def test_members_are_timed_out_with_a_reason(platform: ChatPlatform) -> No
         members = settings.get_by_role("list", name="Members")
         await members.get_by_role("button", name="Manage tom").click()
         await page.get_by_role("dialog", name="tom", exact=True).get_by_role("button", name="Time out").click()
-        question = page.get_by_role("dialog", name="Time out tom?")
-        await question.get_by_label("For").select_option(label="1 hour")
-        await question.get_by_label("Reason").fill("Too loud")
-        await question.get_by_role("button", name="Time out").click()
+        confirmation_dialog = page.get_by_role("dialog", name="Time out tom?")
+        await confirmation_dialog.get_by_label("For").select_option(label="1 hour")
+        await confirmation_dialog.get_by_label("Reason").fill("Too loud")
+        await confirmation_dialog.get_by_role("button", name="Time out").click()
         await members.get_by_text("Timed out until").wait_for()
         assert (await guild.last_audit_entry(AuditLogAction.MEMBER_UPDATE))["reason"] == "Too loud"
         await members.get_by_role("button", name="Manage tom").click()
@@ -229,9 +229,9 @@ async def test_members_are_kicked_and_banned_and_bans_are_lifted(platform: ChatP
         for name, action in (("mary", "Kick"), ("tom", "Ban")):
             await members.get_by_role("button", name=f"Manage {name}").click()
             await page.get_by_role("dialog", name=name, exact=True).get_by_role("button", name=action).click()
-            question = page.get_by_role("dialog", name=f"{action} {name}?")
-            await question.get_by_label("Reason").fill("Spam")
-            await question.get_by_role("button", name=action).click()
+            confirmation_dialog = page.get_by_role("dialog", name=f"{action} {name}?")
+            await confirmation_dialog.get_by_label("Reason").fill("Spam")
+            await confirmation_dialog.get_by_role("button", name=action).click()
             await members.get_by_text(f"@{name}").wait_for(state="detached")
         assert (await nora.get(f"/guilds/{guild.id}/members/{mary.id}")).status == 404
 

@@ -127,8 +127,8 @@ async def test_a_text_channel_is_edited_and_deleted_while_another_manager_looks(
         assert await tom_settings.get_by_label("Topic").input_value() == "Large ones"
 
         await settings.get_by_role("button", name="Delete channel").click()
-        question = page.get_by_role("dialog", name="Delete ships?")
-        await question.get_by_role("button", name="Delete channel").click()
+        confirmation_dialog = page.get_by_role("dialog", name="Delete ships?")
+        await confirmation_dialog.get_by_role("button", name="Delete channel").click()
         await page.get_by_text("ships was deleted.").wait_for()
         await tom_settings.get_by_text("ships was deleted by someone else.").wait_for()
         assert "ships" not in await shown_names(tom_settings)

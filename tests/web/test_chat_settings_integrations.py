@@ -114,9 +114,9 @@ async def test_an_app_is_removed_and_another_manager_sees_it(platform: ChatPlatf
         assert await tom_settings.get_by_label("Permission of @everyone").is_disabled()
 
         await settings.get_by_role("button", name="Remove crier").click()
-        question = nora_window.page.get_by_role("dialog", name="Remove crier?")
-        await question.get_by_text("Its bot leaves the guild").wait_for()
-        await question.get_by_role("button", name="Remove app").click()
+        confirmation_dialog = nora_window.page.get_by_role("dialog", name="Remove crier?")
+        await confirmation_dialog.get_by_text("Its bot leaves the guild").wait_for()
+        await confirmation_dialog.get_by_role("button", name="Remove app").click()
         await settings.get_by_text("There are no apps in this guild yet.").wait_for()
         await tom_settings.get_by_text("crier was removed by someone else.").wait_for()
         await tom_settings.get_by_text("There are no apps in this guild yet.").wait_for()

@@ -22,8 +22,8 @@ async def test_invites_are_listed_and_revoked(platform: ChatPlatform) -> None:
         await invites.get_by_text("#general · created by tom").wait_for()
         await invites.get_by_text("0 of 5 uses · never expires").wait_for()
         await invites.get_by_role("button", name=f"Revoke {code}").click()
-        question = window.page.get_by_role("dialog", name="Revoke this invite?")
-        await question.get_by_role("button", name="Revoke").click()
+        confirmation_dialog = window.page.get_by_role("dialog", name="Revoke this invite?")
+        await confirmation_dialog.get_by_role("button", name="Revoke").click()
         await settings.get_by_text("There are no invites yet.").wait_for()
         assert (await nora.get(f"/invites/{code}")).status == 404
     # Tom created the invite, but only members who manage the guild see the list.

@@ -77,8 +77,8 @@ async def test_a_role_is_created_edited_and_deleted_and_another_manager_sees_it(
 
         await settings.get_by_role("tab", name="Appearance").click()
         await settings.get_by_role("button", name="Delete role").click()
-        question = page.get_by_role("dialog", name="Delete Sailors?")
-        await question.get_by_role("button", name="Delete role").click()
+        confirmation_dialog = page.get_by_role("dialog", name="Delete Sailors?")
+        await confirmation_dialog.get_by_role("button", name="Delete role").click()
         await page.get_by_text("Sailors was deleted.").wait_for()
         assert await shown_names(settings) == ["allowed", "@everyone"]
         await tom_settings.get_by_text("Sailors was deleted by someone else.").wait_for()

@@ -45,7 +45,7 @@ async def test_a_stage_is_started_changed_and_ended_and_another_member_sees_it(p
         await tom_stages.get_by_text("Boats").wait_for()
         await guild.allow_permissions(tom, Permissions.MOVE_MEMBERS)
         await tom_stages.get_by_role("button", name="End stage: theater").click()
-        question = tom_window.page.get_by_role("dialog", name="End theater?")
-        await question.get_by_role("button", name="End stage").click()
+        end_dialog = tom_window.page.get_by_role("dialog", name="End theater?")
+        await end_dialog.get_by_role("button", name="End stage").click()
         await stages.get_by_text("Not live").wait_for()
         assert (await nora.get(f"/stage-instances/{theater_channel_id}")).status == 404

@@ -290,8 +290,8 @@ async def test_all_processes_receive_the_messages_of_each_publisher_in_order(mak
     for numbers in received:
         assert sorted(numbers) == list(range(300))
         for publisher in range(3):
-            from_publisher = [number for number in numbers if number % 3 == publisher]
-            assert from_publisher == sorted(from_publisher)
+            publisher_numbers = [number for number in numbers if number % 3 == publisher]
+            assert publisher_numbers == sorted(publisher_numbers)
 
 
 async def test_callbacks_of_a_subject_share_one_nats_subscription(make_nats: MakeNats) -> None:

@@ -103,13 +103,13 @@ def test_ages_of_the_target_have_separate_buckets() -> None:
         "/channels/{channel_id}/messages/{message_id}", RateLimit(1, 1.0, age_thresholds_seconds=(10.0, 1_209_600.0))
     )
     ages_ms = (9_999, 10_000, 1_209_599_999, 1_209_600_000)
-    under_10_seconds, from_10_seconds, under_14_days, from_14_days = (
+    new_message, message_of_10_seconds, recent_message, message_of_14_days = (
         str(int(Snowflake.at(NOW_MS - age))) for age in ages_ms
     )
 
     verdicts = [
         check(limits, rule, values=("7", message))
-        for message in (under_10_seconds, from_10_seconds, under_14_days, from_14_days)
+        for message in (new_message, message_of_10_seconds, recent_message, message_of_14_days)
     ]
 
     assert [verdict.is_allowed for verdict in verdicts] == [True, True, False, True]
@@ -163,14 +163,21 @@ def test_mode_report_rejects_nothing_and_records_exceeded_limits() -> None:
         assert check(limits, rule).is_allowed
         assert limits.check_global(1) is None
         now.ms += 1
-    by_name = {hit.name: hit for hit in limits.report()}
+    hits_by_name = {hit.name: hit for hit in limits.report()}
     assert (
-        by_name["sample_operation"].times,
-        by_name["sample_operation"].caller,
-        by_name["sample_operation"].major,
+        hits_by_name["sample_operation"].times,
+        hits_by_name["sample_operation"].caller,
+        hits_by_name["sample_operation"].major,
     ) == (3, "1", ["7"])
-    assert (by_name["sample_operation"].first_ms, by_name["sample_operation"].last_ms) == (NOW_MS + 2, NOW_MS + 4)
-    assert (by_name["global"].times, by_name["global"].scope, by_name["global"].refused) == (4, "global", False)
+    assert (hits_by_name["sample_operation"].first_ms, hits_by_name["sample_operation"].last_ms) == (
+        NOW_MS + 2,
+        NOW_MS + 4,
+    )
+    assert (hits_by_name["global"].times, hits_by_name["global"].scope, hits_by_name["global"].refused) == (
+        4,
+        "global",
+        False,
+    )
     limits.clear()
     assert limits.report() == []
 

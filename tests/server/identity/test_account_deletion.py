@@ -67,8 +67,8 @@ async def test_deleting_an_account_requires_the_password_and_the_code(world: Wor
 
     wrong_password = await mary.post("/users/@me/delete", json={"password": "not this one"})
     assert wrong_password.errors("password") == ["PASSWORD_DOES_NOT_MATCH"]
-    without_code = await mary.post("/users/@me/delete", json={"password": PASSWORD})
-    assert without_code.errors("code") == ["BASE_TYPE_REQUIRED"]
+    response_without_code = await mary.post("/users/@me/delete", json={"password": PASSWORD})
+    assert response_without_code.errors("code") == ["BASE_TYPE_REQUIRED"]
     wrong_code = await mary.post("/users/@me/delete", json={"password": PASSWORD, "code": "000000"})
     assert wrong_code.errors("code") == ["MFA_INVALID_CODE"]
     await delete_account(mary, code=totp.code_at(TOTP_SECRET, time_step + 1))

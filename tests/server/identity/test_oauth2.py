@@ -565,7 +565,7 @@ async def test_users_list_and_delete_their_authorizations(world: World) -> None:
 async def test_a_token_reads_its_own_authorization(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
     bearer = client.bearer(alice, (await client.request_tokens(alice, "identify guilds"))["access_token"])
-    without_identify = client.bearer(alice, (await client.request_tokens(alice, "guilds"))["access_token"])
+    bearer_without_identify = client.bearer(alice, (await client.request_tokens(alice, "guilds"))["access_token"])
 
     authorization = (await bearer.get("/oauth2/@me")).ok()
 
@@ -573,7 +573,7 @@ async def test_a_token_reads_its_own_authorization(world: World) -> None:
     assert authorization["scopes"] == ["guilds", "identify"]
     assert authorization["user"]["id"] == str(alice.id)
     assert authorization["expires"].startswith("2026-11-25")
-    assert "user" not in (await without_identify.get("/oauth2/@me")).ok()
+    assert "user" not in (await bearer_without_identify.get("/oauth2/@me")).ok()
     (await alice.get("/oauth2/@me")).rejected(403, 20002)
 
 

@@ -181,12 +181,12 @@ async def test_counts_are_returned_on_request(world: World) -> None:
         # More users are online than the guild has members.
         await (await world.user()).connect()
 
-    without_counts = (await guild.owner.get(f"/guilds/{guild.id}")).ok()
-    with_counts = (await guild.owner.get(f"/guilds/{guild.id}?with_counts=true")).ok()
+    guild_without_counts = (await guild.owner.get(f"/guilds/{guild.id}")).ok()
+    guild_with_counts = (await guild.owner.get(f"/guilds/{guild.id}?with_counts=true")).ok()
 
-    assert "approximate_member_count" not in without_counts
-    assert with_counts["approximate_member_count"] == 2
-    assert with_counts["approximate_presence_count"] == 1
+    assert "approximate_member_count" not in guild_without_counts
+    assert guild_with_counts["approximate_member_count"] == 2
+    assert guild_with_counts["approximate_presence_count"] == 1
     assert (await bob.get("/users/@me/guilds?with_counts=1")).ok()[0]["approximate_presence_count"] == 1
 
 

@@ -839,13 +839,13 @@ async def test_members_are_requested_by_name_or_id(world: World) -> None:
         await session.send(GatewayOpcode.REQUEST_GUILD_MEMBERS, {"guild_id": str(guild.id), **fields})
         return await session.next("GUILD_MEMBERS_CHUNK")
 
-    by_name = await request_members(query="AL", limit=5, presences=True)
-    assert [member["user"]["id"] for member in by_name["members"]] == [str(alice.id)]
-    assert not {"not_found", "nonce", "presences"} & set(by_name)
-    by_id = await request_members(user_ids=[str(bob.id), "7", "x"], nonce="y" * 33)
-    assert [member["user"]["id"] for member in by_id["members"]] == [str(bob.id)]
-    assert by_id["not_found"] == ["7", "x"]
-    assert "nonce" not in by_id
+    name_chunk = await request_members(query="AL", limit=5, presences=True)
+    assert [member["user"]["id"] for member in name_chunk["members"]] == [str(alice.id)]
+    assert not {"not_found", "nonce", "presences"} & set(name_chunk)
+    id_chunk = await request_members(user_ids=[str(bob.id), "7", "x"], nonce="y" * 33)
+    assert [member["user"]["id"] for member in id_chunk["members"]] == [str(bob.id)]
+    assert id_chunk["not_found"] == ["7", "x"]
+    assert "nonce" not in id_chunk
     assert [member["user"]["id"] for member in (await request_members(user_ids=str(bob.id)))["members"]] == [
         str(bob.id)
     ]

@@ -188,8 +188,8 @@ async def test_a_role_connection_requires_its_application_and_scope(world: World
     (await connected_user.request("PUT", other_path, json={})).rejected(403, 20012)
     (await connected_user.request("DELETE", other_path)).rejected(403, 20012)
     (await connected_user.request("GET", "/users/@me/applications/1/role-connection")).rejected(404, 10002)
-    without_scope = await connect_user(world, alice, bot, "identify")
-    (await without_scope.request("PUT", json={})).rejected(403, 50026)
+    bearer_without_scope = await connect_user(world, alice, bot, "identify")
+    (await bearer_without_scope.request("PUT", json={})).rejected(403, 50026)
     (await bot.get(connected_user.path)).rejected(403, 20001)
     (await alice.get(connected_user.path)).rejected(403, 20002)
 

@@ -542,39 +542,52 @@ async def test_contexts_and_dm_permission_determine_each_other(world: World) -> 
     bot = await world.bot()
     path = global_path(bot)
 
-    without_contexts = (
+    command_without_contexts = (
         await bot.post(path, json=chat_command("a", dm_permission=False, default_permission=False))
     ).ok()
-    with_contexts = (await bot.post(path, json=chat_command("b", contexts=[1, 2], default_member_permissions="8"))).ok()
+    command_with_contexts = (
+        await bot.post(path, json=chat_command("b", contexts=[1, 2], default_member_permissions="8"))
+    ).ok()
 
     assert (
-        without_contexts["contexts"],
-        without_contexts["dm_permission"],
-        without_contexts["default_member_permissions"],
+        command_without_contexts["contexts"],
+        command_without_contexts["dm_permission"],
+        command_without_contexts["default_member_permissions"],
     ) == ([0, 2], False, "0")
-    assert (with_contexts["contexts"], with_contexts["dm_permission"], with_contexts["default_member_permissions"]) == (
+    assert (
+        command_with_contexts["contexts"],
+        command_with_contexts["dm_permission"],
+        command_with_contexts["default_member_permissions"],
+    ) == (
         [1, 2],
         True,
         "8",
     )
-    reset = (
+    reset_command = (
         await bot.patch(
-            f"{path}/{without_contexts['id']}", json={"dm_permission": True, "default_member_permissions": None}
+            f"{path}/{command_without_contexts['id']}", json={"dm_permission": True, "default_member_permissions": None}
         )
     ).ok()
-    assert (reset["contexts"], reset["dm_permission"], reset["default_member_permissions"]) == (None, True, None)
-    without_dm = (await bot.patch(f"{path}/{with_contexts['id']}", json={"dm_permission": False})).ok()
-    assert (without_dm["contexts"], without_dm["dm_permission"]) == ([2], False)
-    with_dm = (await bot.patch(f"{path}/{with_contexts['id']}", json={"dm_permission": True})).ok()
-    assert (with_dm["contexts"], with_dm["dm_permission"]) == ([1, 2], True)
-    with_explicit_contexts = (
-        await bot.patch(f"{path}/{with_contexts['id']}", json={"dm_permission": False, "contexts": [0, 1]})
+    assert (reset_command["contexts"], reset_command["dm_permission"], reset_command["default_member_permissions"]) == (
+        None,
+        True,
+        None,
+    )
+    command_without_dm = (await bot.patch(f"{path}/{command_with_contexts['id']}", json={"dm_permission": False})).ok()
+    assert (command_without_dm["contexts"], command_without_dm["dm_permission"]) == ([2], False)
+    command_with_dm = (await bot.patch(f"{path}/{command_with_contexts['id']}", json={"dm_permission": True})).ok()
+    assert (command_with_dm["contexts"], command_with_dm["dm_permission"]) == ([1, 2], True)
+    command_with_explicit_contexts = (
+        await bot.patch(f"{path}/{command_with_contexts['id']}", json={"dm_permission": False, "contexts": [0, 1]})
     ).ok()
-    assert (with_explicit_contexts["contexts"], with_explicit_contexts["dm_permission"]) == ([0, 1], True)
-    with_null_contexts = (
-        await bot.patch(f"{path}/{with_contexts['id']}", json={"dm_permission": False, "contexts": None})
+    assert (command_with_explicit_contexts["contexts"], command_with_explicit_contexts["dm_permission"]) == (
+        [0, 1],
+        True,
+    )
+    command_with_null_contexts = (
+        await bot.patch(f"{path}/{command_with_contexts['id']}", json={"dm_permission": False, "contexts": None})
     ).ok()
-    assert (with_null_contexts["contexts"], with_null_contexts["dm_permission"]) == ([0, 2], False)
+    assert (command_with_null_contexts["contexts"], command_with_null_contexts["dm_permission"]) == ([0, 2], False)
     guild_only = (await bot.post(path, json=chat_command("d", dm_permission=False, integration_types=[0]))).ok()
     assert (guild_only["contexts"], guild_only["dm_permission"]) == ([0], False)
     (await bot.patch("/applications/@me", json={"integration_types_config": {"0": {}}})).ok()
@@ -622,20 +635,20 @@ async def test_a_list_is_localized_for_the_caller(world: World) -> None:
     # A localization equal to the default text is not stored.
     assert created_command["name_localizations"] == {"de": "grüße"}
 
-    (with_localizations,) = (await bot.get(f"{path}?with_localizations=true")).ok()
-    (without_locale,) = (await bot.get(path)).ok()
-    (in_german,) = (await bot.get(path, headers={"X-Discord-Locale": "de"})).ok()
-    (in_french,) = (await bot.get(path, headers={"Accept-Language": "xx, fr;q=0.9"})).ok()
-    (in_austrian_german,) = (await bot.get(path, headers={"Accept-Language": "de-AT, en-US;q=0.9"})).ok()
+    (command_with_localizations,) = (await bot.get(f"{path}?with_localizations=true")).ok()
+    (default_command,) = (await bot.get(path)).ok()
+    (german_command,) = (await bot.get(path, headers={"X-Discord-Locale": "de"})).ok()
+    (french_command,) = (await bot.get(path, headers={"Accept-Language": "xx, fr;q=0.9"})).ok()
+    (austrian_german_command,) = (await bot.get(path, headers={"Accept-Language": "de-AT, en-US;q=0.9"})).ok()
 
-    assert with_localizations == created_command
-    assert not {"name_localizations", "name_localized"} & set(without_locale)
-    assert (in_german["name_localized"], in_german["description_localized"]) == ("grüße", "sagt hallo")
-    german_option = in_german["options"][0]
+    assert command_with_localizations == created_command
+    assert not {"name_localizations", "name_localized"} & set(default_command)
+    assert (german_command["name_localized"], german_command["description_localized"]) == ("grüße", "sagt hallo")
+    german_option = german_command["options"][0]
     assert (german_option["name_localized"], german_option["choices"][0]["name_localized"]) == ("b", "eins")
-    assert not {"name_localizations", "description_localizations"} & set(in_german)
-    assert in_french["options"][0]["choices"][0]["name_localized"] == "un"
-    assert in_austrian_german["name_localized"] == "grüße"
+    assert not {"name_localizations", "description_localizations"} & set(german_command)
+    assert french_command["options"][0]["choices"][0]["name_localized"] == "un"
+    assert austrian_german_command["name_localized"] == "grüße"
     cleared_command = (await bot.patch(f"{path}/{created_command['id']}", json={"name_localizations": None})).ok()
     assert cleared_command["name_localizations"] is None
 

@@ -50,11 +50,11 @@ async def test_a_user_installed_app_sends_at_most_five_followups_from_the_date(s
         for _ in range(5):
             (await interaction.webhook_request("POST", json={"content": "more"})).ok()
 
-        sixth = await interaction.webhook_request("POST", json={"content": "too much"})
+        sixth_response = await interaction.webhook_request("POST", json={"content": "too much"})
 
-        statuses.append(sixth.status)
+        statuses.append(sixth_response.status)
     assert statuses == [200, 400]
-    sixth.rejected(400, 40094)
+    sixth_response.rejected(400, 40094)
 
 
 @pytest.mark.dated(changes.EXTERNAL_APPS)
@@ -81,10 +81,10 @@ async def test_the_external_apps_permission_replaces_the_guild_size_rule(setup: 
 async def test_the_integration_owner_in_a_dm_is_a_string_from_the_date(setup: InteractionSetup) -> None:
     command = await create_global_command(setup)
     channel = await select_dm_with_app(setup)
-    for offset_ms, expected_zero in zip(OFFSETS_MS, (0, "0"), strict=True):
+    for offset_ms, expected_owner in zip(OFFSETS_MS, (0, "0"), strict=True):
         set_clock(setup, changes.INTEGRATION_OWNER_STRINGS, offset_ms)
         interaction = await setup.run_command(command)
-        assert interaction.payload["authorizing_integration_owners"] == {"0": expected_zero}
+        assert interaction.payload["authorizing_integration_owners"] == {"0": expected_owner}
 
         assert (
             await interaction.respond(
@@ -93,7 +93,7 @@ async def test_the_integration_owner_in_a_dm_is_a_string_from_the_date(setup: In
         ).status == 204
 
         message = await setup.user_session.next("MESSAGE_CREATE", lambda data: data["channel_id"] == str(channel))
-        assert message["interaction_metadata"]["authorizing_integration_owners"] == {"0": expected_zero}
+        assert message["interaction_metadata"]["authorizing_integration_owners"] == {"0": expected_owner}
 
 
 @pytest.mark.dated(changes.USER_INSTALLS)
@@ -162,7 +162,7 @@ async def test_a_response_can_launch_an_activity_from_the_date(setup: Interactio
     set_clock(setup, changes.ENTRY_POINT_COMMANDS, -1)
     rejected_response = await (await setup.run_command(command)).respond(InteractionCallbackType.LAUNCH_ACTIVITY)
     set_clock(setup, changes.ENTRY_POINT_COMMANDS, 0)
-    launched = await (await setup.run_command(command)).respond(InteractionCallbackType.LAUNCH_ACTIVITY)
+    launch_response = await (await setup.run_command(command)).respond(InteractionCallbackType.LAUNCH_ACTIVITY)
 
     assert rejected_response.errors("type") == ["BASE_TYPE_CHOICES"]
-    assert launched.ok()["resource"]["activity_instance"]["id"]
+    assert launch_response.ok()["resource"]["activity_instance"]["id"]

@@ -313,12 +313,14 @@ async def test_files_are_deleted_a_day_after_their_messages(world: World) -> Non
     first_message, second_message, third_message, remaining_message = [
         (await send_files(guild.owner, messages_path(guild), ("a.png", PNG))).ok() for _ in range(4)
     ]
-    in_deleted = (await send_files(guild.owner, f"/channels/{deleted_channel_id}/messages", ("a.png", PNG))).ok()
+    message_in_deleted_channel = (
+        await send_files(guild.owner, f"/channels/{deleted_channel_id}/messages", ("a.png", PNG))
+    ).ok()
     (await guild.owner.delete(f"{messages_path(guild)}/{first_message['id']}")).ok()
     bulk = {"messages": [second_message["id"], third_message["id"]]}
     (await guild.owner.post(f"{messages_path(guild)}/bulk-delete", json=bulk)).ok()
     (await guild.owner.delete(f"/channels/{deleted_channel_id}")).ok()
-    sent_messages = (first_message, second_message, third_message, remaining_message, in_deleted)
+    sent_messages = (first_message, second_message, third_message, remaining_message, message_in_deleted_channel)
     count_sql = "SELECT COUNT(*) FROM messages WHERE channel_id = ?"
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while await world.write(lambda call: call.tx.value(count_sql, deleted_channel_id)):

@@ -147,7 +147,7 @@ async def test_users_create_groups_with_users_of_shared_guilds(world: World) -> 
     (await alice.post(MY_CHANNELS_PATH, json={"recipients": [str(bob.id), "1"]})).rejected(404, 10013)
 
 
-async def test_a_group_and_the_number_of_groups_are_limited(world: World) -> None:
+async def test_the_size_and_the_number_of_groups_are_limited(world: World) -> None:
     users = [await world.user() for _ in range(11)]
     await world.guild(*users)
     full_group = await create_group(*users[:10])

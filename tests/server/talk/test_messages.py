@@ -221,26 +221,28 @@ async def test_content_visibility_is_decided_for_each_nested_message(world: Worl
         return {"content": content, "message_reference": reference}
 
     secret = await guild.send_message(guild.owner, "secret")
-    mentioning = await guild.send_message(guild.owner, f"<@{other_bot.id}> psst")
+    mentioning_message = await guild.send_message(guild.owner, f"<@{other_bot.id}> psst")
 
     mention = f"<@{bot.id}> look"
     assert await visible_contents((await bob.post(path, json=reply_body(secret, mention))).ok()) == [
         (mention, [""]),
         ("", [""]),
     ]
-    expected = [(mention, [""]), ("", [mentioning["content"]])]
-    assert await visible_contents((await bob.post(path, json=reply_body(mentioning, mention))).ok()) == expected
-    assert await visible_contents((await bob.post(path, json=forward_body(mentioning, mention))).ok()) == expected
+    expected = [(mention, [""]), ("", [mentioning_message["content"]])]
+    assert await visible_contents((await bob.post(path, json=reply_body(mentioning_message, mention))).ok()) == expected
+    assert (
+        await visible_contents((await bob.post(path, json=forward_body(mentioning_message, mention))).ok()) == expected
+    )
     assert await visible_contents((await bob.post(path, json=forward_body(secret, mention))).ok()) == [
         (mention, [""]),
         ("", [""]),
     ]
     # A reply to a forward contains three messages.
-    forwarded_message = (await bob.post(path, json=forward_body(mentioning, f"<@{bot.id}> see"))).ok()
+    forwarded_message = (await bob.post(path, json=forward_body(mentioning_message, f"<@{bot.id}> see"))).ok()
     reply_to_forward = (await bob.post(path, json=reply_body(forwarded_message, "aha"))).ok()
     assert await visible_contents(reply_to_forward) == [
         ("", [f"<@{bot.id}> see", ""]),
-        ("", ["", mentioning["content"]]),
+        ("", ["", mentioning_message["content"]]),
     ]
 
 
@@ -386,9 +388,9 @@ async def test_a_repeated_nonce_returns_the_earlier_message_for_five_minutes(wor
     await session.assert_not_received("MESSAGE_CREATE")
     assert (await guild.send_message(bot, "three", nonce="n1"))["id"] != first_message["id"]
     world.clock.advance(300_000)
-    later = await guild.send_message(bot, "four", **body)
-    assert later["id"] != first_message["id"]
-    (await bot.delete(f"/channels/{guild.general}/messages/{later['id']}")).ok()
+    later_message = await guild.send_message(bot, "four", **body)
+    assert later_message["id"] != first_message["id"]
+    (await bot.delete(f"/channels/{guild.general}/messages/{later_message['id']}")).ok()
     assert (await guild.send_message(bot, "five", **body))["content"] == "five"
 
 
@@ -457,14 +459,14 @@ async def test_a_reply_contains_the_referenced_message_and_mentions_its_author(w
     assert reply["message_reference"]["message_id"] == first_message["id"]
     assert reply["referenced_message"]["content"] == "question"
     assert [user["id"] for user in reply["mentions"]] == [str(bob.id)]
-    without_ping = await guild.send_message(
+    reply_without_ping = await guild.send_message(
         guild.owner, "answer", message_reference=reference, allowed_mentions={"parse": ["users"]}
     )
-    assert without_ping["mentions"] == []
-    with_ping = await guild.send_message(
+    assert reply_without_ping["mentions"] == []
+    reply_with_ping = await guild.send_message(
         guild.owner, "answer", message_reference=reference, allowed_mentions={"replied_user": True}
     )
-    assert len(with_ping["mentions"]) == 1
+    assert len(reply_with_ping["mentions"]) == 1
 
     (await bob.delete(f"/channels/{guild.general}/messages/{first_message['id']}")).ok()
     fetched_reply = (await bob.get(f"/channels/{guild.general}/messages/{reply['id']}")).ok()
@@ -566,7 +568,7 @@ async def test_an_app_forwards_only_content_it_can_read(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, flags=0)
     source = await guild.send_message(guild.owner, "private words")
-    mentioning = await guild.send_message(guild.owner, f"<@{bot.id}> words for you")
+    mentioning_message = await guild.send_message(guild.owner, f"<@{bot.id}> words for you")
 
     def body(message: Any) -> dict[str, Any]:
         return {
@@ -580,7 +582,7 @@ async def test_an_app_forwards_only_content_it_can_read(world: World) -> None:
     path = f"/channels/{guild.general}/messages"
     error = (await bot.post(path, json=body(source))).rejected(400, 160014)
     assert error["message"] == "You cannot forward a message whose content you cannot read"
-    assert (await bot.post(path, json=body(mentioning))).ok()["message_snapshots"][0]["message"]["content"]
+    assert (await bot.post(path, json=body(mentioning_message))).ok()["message_snapshots"][0]["message"]["content"]
     forwarded_message = await guild.send_message(guild.owner, f"<@{bot.id}> see", **body(source))
     (await bot.post(path, json=body(forwarded_message))).rejected(400, 160014)
     world.clock.set(changes.FORWARD_READABLE_CONTENT.at_ms - 1)
@@ -822,8 +824,8 @@ async def test_moderators_can_only_suppress_embeds_of_other_users_messages(world
     (await carol.patch(path, json={"content": "y"})).rejected(403, 50005)
     (await carol.patch(path, json={"flags": MessageFlags.SUPPRESS_EMBEDS})).rejected(403, 50013)
     (await guild.owner.patch(path, json={"flags": MessageFlags.SUPPRESS_EMBEDS, "content": "y"})).rejected(403, 50005)
-    suppressed = (await guild.owner.patch(path, json={"flags": MessageFlags.SUPPRESS_EMBEDS})).ok()
-    assert (suppressed["flags"], suppressed["embeds"], suppressed["edited_timestamp"]) == (
+    suppressed_message = (await guild.owner.patch(path, json={"flags": MessageFlags.SUPPRESS_EMBEDS})).ok()
+    assert (suppressed_message["flags"], suppressed_message["embeds"], suppressed_message["edited_timestamp"]) == (
         MessageFlags.SUPPRESS_EMBEDS,
         [],
         None,
@@ -877,14 +879,14 @@ async def test_a_deletion_is_published_and_audited_if_a_user_deletes_messages_of
     guild = await world.guild(None, bob)
     bot = await world.bot(guild, permissions=Permissions.MANAGE_MESSAGES)
     session = await bot.connect()
-    messages_sent = [await guild.send_message(bob, str(number)) for number in range(5)]
+    sent_messages = [await guild.send_message(bob, str(number)) for number in range(5)]
 
     def path(number: int) -> str:
-        return f"/channels/{guild.general}/messages/{messages_sent[number]['id']}"
+        return f"/channels/{guild.general}/messages/{sent_messages[number]['id']}"
 
     (await bob.delete(path(0))).ok()
     assert await session.next("MESSAGE_DELETE") == {
-        "id": messages_sent[0]["id"],
+        "id": sent_messages[0]["id"],
         "channel_id": str(guild.general),
         "guild_id": str(guild.id),
     }

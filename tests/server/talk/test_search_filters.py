@@ -119,7 +119,7 @@ async def test_every_filter_finds_exactly_the_matching_messages(world: World) ->
     not_nsfw = {name for name in setup.ids_by_name if name != "nsfw channel"}
     embeds = {"article embed", "image embed", "video embed", "gif embed", "sound embed"}
     files = {"text file", "image file", "video file", "sound file"}
-    by_bot = {"by the bot", "article embed", "image embed"}
+    bot_contents = {"by the bot", "article embed", "image embed"}
     cases: list[tuple[dict[str, Any], set[str]]] = [
         ({}, not_nsfw),
         ({"content": "by bob"}, {"by bob", "forwarded"}),
@@ -131,12 +131,12 @@ async def test_every_filter_finds_exactly_the_matching_messages(world: World) ->
         ({"channel_id": ids_by_object["other"]}, {"other channel"}),
         ({"channel_id": [ids_by_object["other"], setup.guild.general]}, not_nsfw),
         ({"author_id": bob.id}, {"by bob"}),
-        ({"author_id": [bob.id, ids_by_object["bot"]]}, {"by bob"} | by_bot),
-        ({"author_type": "user"}, not_nsfw - by_bot - {"by the webhook"}),
-        ({"author_type": "bot"}, by_bot),
+        ({"author_id": [bob.id, ids_by_object["bot"]]}, {"by bob"} | bot_contents),
+        ({"author_type": "user"}, not_nsfw - bot_contents - {"by the webhook"}),
+        ({"author_type": "bot"}, bot_contents),
         ({"author_type": "webhook"}, {"by the webhook"}),
-        ({"author_type": "-user"}, by_bot | {"by the webhook"}),
-        ({"author_type": "-bot"}, not_nsfw - by_bot),
+        ({"author_type": "-user"}, bot_contents | {"by the webhook"}),
+        ({"author_type": "-bot"}, not_nsfw - bot_contents),
         ({"author_type": "-webhook"}, not_nsfw - {"by the webhook"}),
         ({"mentions": bob.id}, {f"for <@{bob.id}>"}),
         ({"mentions": ids_by_object["bot"]}, set()),

@@ -519,14 +519,14 @@ async def test_webhooks_without_an_application_send_only_non_interactive_compone
     webhook = await create_webhook(world, guild.owner, guild.general)
     text = {"type": ComponentType.TEXT_DISPLAY, "content": "hello"}
 
-    without_query = await webhook.send_message("a", components=[LINK_ROW])
-    with_query = await webhook.send_message("a", "wait=true&with_components=true", components=[LINK_ROW])
+    message_without_query = await webhook.send_message("a", components=[LINK_ROW])
+    message_with_query = await webhook.send_message("a", "wait=true&with_components=true", components=[LINK_ROW])
     v2_message = await webhook.send_message(
         None, "wait=true&with_components=true", components=[text], flags=COMPONENTS_V2
     )
 
-    assert without_query["components"] == []
-    assert with_query["components"][0]["components"][0]["url"] == "https://example.com"
+    assert message_without_query["components"] == []
+    assert message_with_query["components"][0]["components"][0]["url"] == "https://example.com"
     assert v2_message["components"][0]["content"] == "hello"
     rejected_response = await webhook.execute("a", "with_components=true", components=[BUTTON_ROW])
     assert rejected_response.errors("components.0.components.0.type") == ["COMPONENT_TYPE_INVALID"]

@@ -143,10 +143,10 @@ def test_no_datagram_causes_an_error_in_the_transport_of_a_browser(unread_udp_so
         for packet in packets:
             browser = forwarder.open_browser(peer, offer, lambda: None)
             valid = binding_request(f"{browser.ufrag}:abcd", browser.password)
-            with_extra = binding_request(
+            extended_request = binding_request(
                 f"{browser.ufrag}:abcd", browser.password, extra=packet[: len(packet) // 4 * 4]
             )
-            for request in (valid, with_extra, with_extra[:-1]):
+            for request in (valid, extended_request, extended_request[:-1]):
                 forwarder.handle_datagram(request, address)
             assert browser.address == address
             for prefix in (b"", b"\x00\x01", b"\x14\xfe\xfd", b"\x16\xfe\xfd", b"\x80\x6f", b"\x80\xc8"):

@@ -408,14 +408,14 @@ async def test_old_modes_are_rejected_since_the_change(
     old_mode_caller.send_datagram(old_mode_caller.build_packet(b"forged", key=new_mode_caller.secret_key))
     await send_and_assert_next_frame(new_mode_caller, old_mode_caller, b"true")
     world.clock.set(changes.VOICE_ENCRYPTION.at_ms)
-    after_change = await make_caller()
-    await after_change.join(guild.channels["Lounge"])
-    await after_change.open_socket()
-    assert (await after_change.identify())["modes"] == list(ENCRYPTION_MODES)
-    await after_change.send_json(
+    later_caller = await make_caller()
+    await later_caller.join(guild.channels["Lounge"])
+    await later_caller.open_socket()
+    assert (await later_caller.identify())["modes"] == list(ENCRYPTION_MODES)
+    await later_caller.send_json(
         VoiceOpcode.SELECT_PROTOCOL, {"protocol": "udp", "data": {"address": "127.0.0.1", "port": 1, "mode": mode}}
     )
-    assert await after_change.wait_close_code() == VoiceCloseCode.UNKNOWN_ENCRYPTION_MODE
+    assert await later_caller.wait_close_code() == VoiceCloseCode.UNKNOWN_ENCRYPTION_MODE
 
 
 @pytest.mark.parametrize("mode", ["xsalsa20_poly1305", "xsalsa20_poly1305_suffix"])

@@ -317,18 +317,18 @@ async def test_end_to_end_encryption_is_required_since_the_change(
     world: World, guild: Guild, make_caller: MakeCaller, version: int | None
 ) -> None:
     lounge_id = guild.channels["Lounge"]
-    before_change, after_change = await make_caller(), await make_caller()
+    earlier_caller, later_caller = await make_caller(), await make_caller()
     world.clock.set(changes.E2EE_VOICE_ONLY.at_ms - 1)
-    await before_change.join_and_connect(lounge_id, max_dave_protocol_version=version)
-    assert before_change.session_description["dave_protocol_version"] == 0
+    await earlier_caller.join_and_connect(lounge_id, max_dave_protocol_version=version)
+    assert earlier_caller.session_description["dave_protocol_version"] == 0
     world.clock.set(changes.E2EE_VOICE_ONLY.at_ms)
-    await after_change.join(lounge_id)
-    await after_change.open_socket()
-    await after_change.send_json(VoiceOpcode.IDENTIFY, after_change.identify_payload(max_dave_protocol_version=version))
-    assert await after_change.wait_close_code() == VoiceCloseCode.E2EE_REQUIRED
+    await later_caller.join(lounge_id)
+    await later_caller.open_socket()
+    await later_caller.send_json(VoiceOpcode.IDENTIFY, later_caller.identify_payload(max_dave_protocol_version=version))
+    assert await later_caller.wait_close_code() == VoiceCloseCode.E2EE_REQUIRED
     # A rejected client leaves the channel.
-    left_state = await after_change.session.next(
-        "VOICE_STATE_UPDATE", lambda state: state["user_id"] == str(after_change.actor.id)
+    left_state = await later_caller.session.next(
+        "VOICE_STATE_UPDATE", lambda state: state["user_id"] == str(later_caller.actor.id)
     )
     assert left_state["channel_id"] is None
 

@@ -80,10 +80,10 @@ async def test_the_doctor_reports_the_voice_settings(tmp_path: Path) -> None:
     assert (await voice_finding(voice_config())).level == "note"
     assert (await voice_finding(Config(port=0, roles=frozenset({"api"})))).level == "ok"
     certificate = certificates.issue(tmp_path, [])
-    with_certificate = await voice_finding(
+    finding_with_certificate = await voice_finding(
         voice_config(certificate_file=str(certificate.certificate), key_file=str(certificate.key))
     )
-    assert (with_certificate.level, with_certificate.message) == (
+    assert (finding_with_certificate.level, finding_with_certificate.message) == (
         "ok",
         "clients connect to a free port and send packets to 127.0.0.1",
     )

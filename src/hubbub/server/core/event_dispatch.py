@@ -171,8 +171,8 @@ def dispatch(
     """Encode an event for an audience. A payload of type bytes is encoded JSON already.
 
     The other arguments are the fields of `Dispatch` before encoding."""
-    in_guild = isinstance(audience, GuildAudience)
-    intents = event.intents if in_guild or event.dm_intents is None else event.dm_intents
+    is_in_guild = isinstance(audience, GuildAudience)
+    intents = event.intents if is_in_guild or event.dm_intents is None else event.dm_intents
     return Dispatch(
         event=event.name,
         body=payload if isinstance(payload, bytes) else codec.encode(payload),

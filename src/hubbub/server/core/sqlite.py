@@ -307,8 +307,8 @@ class SqliteDatabase(Database):
         if self._path is None:
             initialize(self._connection, self._image, self._cache_bytes)
         else:
-            before_upgrade = functools.partial(copy_before_upgrade, self._connection, self._path)
-            migrations.migrate_sqlite(self._connection, before_upgrade=before_upgrade)
+            copy_database = functools.partial(copy_before_upgrade, self._connection, self._path)
+            migrations.migrate_sqlite(self._connection, before_upgrade=copy_database)
         self._cursor = self._connection.cursor()
         self._last_stamp = int(self._cursor.execute(SELECT_LAST_STAMP).fetchone()[0])
 
@@ -572,10 +572,10 @@ class SqliteDatabase(Database):
                 except IndexError:  # A helper took it first.
                     break
                 self._read_started_at = time.monotonic()
-                in_snapshot = connection.in_transaction
-                tx = SqliteReadTx(cursor, last_stamp if in_snapshot else None)
+                is_in_snapshot = connection.in_transaction
+                tx = SqliteReadTx(cursor, last_stamp if is_in_snapshot else None)
                 try:
-                    if not in_snapshot:  # The first read, or an I/O error ended the transaction of the previous one.
+                    if not is_in_snapshot:  # The first read, or an I/O error ended the transaction of the previous one.
                         cursor.execute("BEGIN")
                     finished_units.append((future, work(tx), None, None))
                 except BaseException as error:

@@ -20,7 +20,7 @@ async def test_a_broadcast_uses_one_subject_and_is_traced_by_session(world: Worl
     game = await create_game(world)
     players = [await game.add_player() for _ in range(4)]
     sessions = [await player.connect_sdk() for player in players[:3]]
-    without_intent = await players[3].connect(Intents.DIRECT_MESSAGES)
+    session_without_intent = await players[3].connect(Intents.DIRECT_MESSAGES)
     for player in players:
         lobby_id = (await player.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
     published: list[str] = []
@@ -33,7 +33,7 @@ async def test_a_broadcast_uses_one_subject_and_is_traced_by_session(world: Worl
 
     for session in sessions:
         assert (await session.next("LOBBY_MESSAGE_CREATE"))["id"] == message["id"]
-    await without_intent.assert_not_received("LOBBY_MESSAGE_CREATE")
+    await session_without_intent.assert_not_received("LOBBY_MESSAGE_CREATE")
     subscription.cancel()
     assert published.count("LOBBY_MESSAGE_CREATE") == 1
     outcomes = {
@@ -43,5 +43,5 @@ async def test_a_broadcast_uses_one_subject_and_is_traced_by_session(world: Worl
         for outcome in event.outcomes
     }
     expected = {session.ready["session_id"]: "delivered" for session in sessions}
-    expected[without_intent.ready["session_id"]] = "missing intent: LOBBIES"
+    expected[session_without_intent.ready["session_id"]] = "missing intent: LOBBIES"
     assert outcomes == (expected if is_traced else {})

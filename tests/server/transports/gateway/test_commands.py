@@ -41,7 +41,7 @@ async def test_a_command_is_answered_only_to_its_session(platform: GatewayPlatfo
     assert await take_events(other_session) == []
 
 
-async def test_a_writing_command_receives_its_session_id(platform: GatewayPlatform) -> None:
+async def test_a_command_that_writes_receives_the_id_of_its_session(platform: GatewayPlatform) -> None:
     await platform.create_guild(sample_guild(), member_roles={5: []})
     client = await platform.start_session(platform.create_bot(user_id=5))
     await client.send(
@@ -79,21 +79,23 @@ async def test_all_members_can_be_requested_once_in_30_seconds(platform: Gateway
 
 
 @pytest.mark.parametrize(
-    ("mode", "repeated"),
+    ("mode", "repeated_events"),
     [
         ("real", ["RATE_LIMITED"]),
         ("report", ["RATE_LIMITED", "GUILD_MEMBERS_CHUNK"]),
         ("off", ["GUILD_MEMBERS_CHUNK"]),
     ],
 )
-async def test_a_repeated_member_request_is_reported_unless_limits_are_off(mode: str, repeated: list[str]) -> None:
+async def test_a_repeated_member_request_is_reported_unless_limits_are_off(
+    mode: str, repeated_events: list[str]
+) -> None:
     async with GatewayPlatform(rate_limits=mode) as platform:
         await platform.create_guild(sample_guild(), member_roles={5: []})
         platform.clock.freeze()
         client = await platform.start_session(platform.create_bot(user_id=5))
         for _ in range(2):
             await client.send(GatewayOpcode.REQUEST_GUILD_MEMBERS, ALL_MEMBERS_REQUEST)
-        assert [event["t"] for event in await take_events(client)] == ["GUILD_MEMBERS_CHUNK", *repeated]
+        assert [event["t"] for event in await take_events(client)] == ["GUILD_MEMBERS_CHUNK", *repeated_events]
 
 
 @pytest.mark.dated(changes.MEMBER_REQUEST_LIMIT)
@@ -153,9 +155,9 @@ async def test_presence_is_sent_to_guild_members_with_the_intent(platform: Gatew
     await platform.create_guild(sample_guild(), member_roles={5: [], 6: [], 7: []})
     sender = await platform.start_session(platform.create_bot(user_id=5))
     watcher = await platform.start_session(platform.create_bot(user_id=6), intents=Intents.BOT_MASK)
-    without_intent = await platform.start_session(platform.create_bot(user_id=7), intents=Intents.GUILDS)
+    client_without_intent = await platform.start_session(platform.create_bot(user_id=7), intents=Intents.GUILDS)
     await platform.wait_idle()
-    for client in (sender, watcher, without_intent):
+    for client in (sender, watcher, client_without_intent):
         await take_events(client)
     activities = [
         {
@@ -198,7 +200,7 @@ async def test_presence_is_sent_to_guild_members_with_the_intent(platform: Gatew
         }
     ]
     assert await take_events(sender) == []
-    assert await take_events(without_intent) == []
+    assert await take_events(client_without_intent) == []
 
 
 async def test_invisible_and_disconnected_bots_are_shown_as_offline(platform: GatewayPlatform) -> None:
@@ -236,7 +238,7 @@ async def test_presence_updates_beyond_five_in_20_seconds_are_dropped(platform: 
     assert presence.activities[0]["name"] == "4"
 
 
-async def test_the_latest_presence_of_several_sessions_wins(platform: GatewayPlatform) -> None:
+async def test_the_latest_presence_of_several_sessions_is_shown(platform: GatewayPlatform) -> None:
     token = platform.create_bot(user_id=5)
     first_session, second_session = (
         await platform.start_session(token, guild_count=0),

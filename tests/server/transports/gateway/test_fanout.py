@@ -49,28 +49,28 @@ async def take_message_contents(client: GatewayClient) -> list[str]:
 
 async def test_channel_events_are_sent_to_members_who_see_the_channel(platform: GatewayPlatform) -> None:
     await platform.create_guild(sample_guild(), member_roles={5: [], 6: [STAFF_ROLE_ID], 1: []})
-    without_role, staff_member = (
+    client_without_role, staff_member = (
         await platform.start_session(platform.create_bot(user_id=5)),
         await platform.start_session(platform.create_bot(user_id=6)),
     )
     owner = await platform.start_session(platform.create_user(user_id=1))
     await platform.publish_message(PUBLIC_CHANNEL_ID, "to all")
     await platform.publish_message(STAFF_CHANNEL_ID, "to staff")
-    assert await take_message_contents(without_role) == ["to all"]
+    assert await take_message_contents(client_without_role) == ["to all"]
     assert await take_message_contents(staff_member) == ["to all", "to staff"]
     assert await take_message_contents(owner) == ["to all", "to staff"]
 
 
 async def test_events_need_their_intent_except_for_users(platform: GatewayPlatform) -> None:
     await platform.create_guild(sample_guild(), member_roles={5: [], 6: [], 7: []})
-    without_intent = await platform.start_session(platform.create_bot(user_id=5), intents=Intents.GUILDS)
-    with_intent = await platform.start_session(
+    client_without_intent = await platform.start_session(platform.create_bot(user_id=5), intents=Intents.GUILDS)
+    client_with_intent = await platform.start_session(
         platform.create_bot(user_id=6), intents=Intents.GUILDS | Intents.GUILD_MESSAGES
     )
     user = await platform.start_session(platform.create_user(user_id=7), intents=0)
     await platform.publish_message(PUBLIC_CHANNEL_ID, "hello")
-    assert await take_message_contents(without_intent) == []
-    assert await take_message_contents(with_intent) == ["hello"]
+    assert await take_message_contents(client_without_intent) == []
+    assert await take_message_contents(client_with_intent) == ["hello"]
     assert await take_message_contents(user) == ["hello"]
 
 
@@ -105,13 +105,14 @@ async def test_some_events_need_a_permission_in_the_channel(platform: GatewayPla
 async def test_message_content_is_redacted_without_the_intent(platform: GatewayPlatform) -> None:
     await platform.create_guild(sample_guild(), member_roles={5: [], 6: [], 7: [], 8: []})
     intents = Intents.BOT_MASK & ~Intents.MESSAGE_CONTENT
-    with_intent = await platform.start_session(platform.create_bot(user_id=5))
-    without_intent = await platform.start_session(platform.create_bot(user_id=6), intents=intents)
+    client_with_intent = await platform.start_session(platform.create_bot(user_id=5))
+    client_without_intent = await platform.start_session(platform.create_bot(user_id=6), intents=intents)
     mentioned_client = await platform.start_session(platform.create_bot(user_id=7), intents=intents)
     user = await platform.start_session(platform.create_user(user_id=8))
     await platform.publish_message(PUBLIC_CHANNEL_ID, "secret", redacted={"content": ""}, unredacted_for=frozenset({7}))
     received_contents = [
-        await take_message_contents(client) for client in (with_intent, without_intent, mentioned_client, user)
+        await take_message_contents(client)
+        for client in (client_with_intent, client_without_intent, mentioned_client, user)
     ]
     assert received_contents == [["secret"], [""], ["secret"], ["secret"]]
 
@@ -410,7 +411,7 @@ async def test_deliveries_to_connections_are_counted(platform: GatewayPlatform) 
     await platform.create_guild(sample_guild(), member_roles={5: [], 6: [], 7: [], 8: []})
     await platform.start_session(platform.create_bot(user_id=5))
     await platform.start_session(platform.create_bot(user_id=6), "zlib-stream")
-    without_content = await platform.start_session(
+    client_without_content = await platform.start_session(
         platform.create_bot(user_id=7), intents=BOT_INTENTS & ~Intents.MESSAGE_CONTENT
     )
     disconnected_client = await platform.start_session(platform.create_bot(user_id=8))
@@ -429,7 +430,7 @@ async def test_deliveries_to_connections_are_counted(platform: GatewayPlatform) 
     await platform.emit(ENTITLEMENT_EVENT, {}, UserAudience.of(5))
     await platform.emit(ENTITLEMENT_EVENT, {}, UserAudience.of(*range(5, 5 + BROADCAST_USERS_MIN)))
     await platform.update_channel(sample_guild(), Channel(PUBLIC_CHANNEL_ID, "renamed"))
-    await without_content.next_event("CHANNEL_UPDATE")
+    await client_without_content.next_event("CHANNEL_UPDATE")
     assert (delivery_counts()["ENTITLEMENT_CREATE"], delivery_counts()["CHANNEL_UPDATE"]) == (4, 3)
 
     # Replayed events are not counted again.

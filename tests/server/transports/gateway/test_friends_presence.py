@@ -182,7 +182,7 @@ async def test_game_friends_see_each_other_only_in_their_game(world: World) -> N
         await alice.connect(),
         await (await world.bearer(alice, other_application.id)).connect(Intents.ALL),
     )
-    in_game = await alice_player.connect(Intents.ALL)
+    alice_game_session = await alice_player.connect(Intents.ALL)
     # Alice and Bob are not platform friends, so presence from Bob's chat client is not visible to Alice.
     bob_session = await bob.connect()
     await bob_session.set_presence("dnd", {"name": "Secret hobby", "type": ActivityType.PLAYING})
@@ -190,13 +190,13 @@ async def test_game_friends_see_each_other_only_in_their_game(world: World) -> N
     game_session = await bob_player.connect(Intents.ALL)
     await game_session.set_presence("online", CHESS_ACTIVITY)
 
-    update = await in_game.next("PRESENCE_UPDATE", lambda update: update["activities"])
+    update = await alice_game_session.next("PRESENCE_UPDATE", lambda update: update["activities"])
     assert (update["status"], [activity["name"] for activity in update["activities"]]) == ("online", ["Chess Deluxe"])
-    assert (update["has_played_game"], "Secret hobby" in str(in_game.dispatches)) == (True, False)
+    assert (update["has_played_game"], "Secret hobby" in str(alice_game_session.dispatches)) == (True, False)
     later_session = await alice_player.connect(Intents.ALL)
     assert [presence["user"]["id"] for presence in later_session.ready["presences"]] == [str(bob.id)]
     await game_session.close()
-    assert (await in_game.next("PRESENCE_UPDATE"))["status"] == "offline"
+    assert (await alice_game_session.next("PRESENCE_UPDATE"))["status"] == "offline"
     await client.assert_not_received("PRESENCE_UPDATE")
     await other_game.assert_not_received("PRESENCE_UPDATE")
 
@@ -208,13 +208,13 @@ async def test_an_oauth2_session_sees_platform_friends_and_whether_they_played(w
     await befriend(alice, bob)
     await befriend(alice, carol)
     session = await (await world.bearer(alice, game.id)).connect(Intents.ALL)
-    without_intent = await (await world.bearer(alice, game.id)).connect(Intents.ALL & ~Intents.USER_PRESENCE)
+    session_without_intent = await (await world.bearer(alice, game.id)).connect(Intents.ALL & ~Intents.USER_PRESENCE)
 
     await bob.connect()
     assert (await session.next("PRESENCE_UPDATE", matches_presence(bob, "online")))["has_played_game"] is True
     await carol.connect()
     assert (await session.next("PRESENCE_UPDATE", matches_presence(carol, "online")))["has_played_game"] is False
-    await without_intent.assert_not_received("PRESENCE_UPDATE")
+    await session_without_intent.assert_not_received("PRESENCE_UPDATE")
 
 
 async def test_several_sessions_are_merged_into_one_presence(world: World) -> None:

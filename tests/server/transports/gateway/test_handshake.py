@@ -373,14 +373,14 @@ async def test_a_connection_that_never_identifies_is_closed() -> None:
 async def test_a_connection_without_heartbeats_is_closed_and_can_be_resumed() -> None:
     async with GatewayPlatform(heartbeat_interval_ms=2000, commands_max=1_000_000) as platform:
         client_without_heartbeats = await platform.start_session(platform.create_bot(user_id=5), guild_count=0)
-        with_heartbeats = await platform.start_session(platform.create_bot(user_id=6), guild_count=0)
+        client_with_heartbeats = await platform.start_session(platform.create_bot(user_id=6), guild_count=0)
         close_task = asyncio.ensure_future(client_without_heartbeats.wait_close_code())
         while not close_task.done():
-            await with_heartbeats.wait_processed()
+            await client_with_heartbeats.wait_processed()
             await asyncio.wait([close_task], timeout=0.05)
         assert await close_task == CloseCode.UNKNOWN_ERROR
         # The connection is older than the heartbeat timeout and still open.
-        await with_heartbeats.wait_processed()
+        await client_with_heartbeats.wait_processed()
         resumed_client = await platform.connect()
         await resumed_client.resume(
             client_without_heartbeats.session_id, client_without_heartbeats.token, client_without_heartbeats.seq or 0

@@ -110,12 +110,15 @@ async def test_ready_has_the_profiles_of_every_user_it_names(world: World) -> No
         assert all(profile["external_id"]["provider_type"] == "PLATFORM_BOT" for (profile,) in profiles.values())
         return {user_id: profile["username"] for user_id, (profile,) in profiles.items()}
 
-    with_presence_scope = {str(alice.id): "Alice", str(friend.id): "Friend"}
-    with_all_scopes = with_presence_scope | {str(lobby_member.id): "Lobby-Member", str(dm_recipient.id): "Dm-Recipient"}
-    assert await usernames_for("sdk.social_layer") == with_all_scopes
-    assert await usernames_for("sdk.social_layer_presence") == with_presence_scope
+    names_with_presence_scope = {str(alice.id): "Alice", str(friend.id): "Friend"}
+    names_with_all_scopes = names_with_presence_scope | {
+        str(lobby_member.id): "Lobby-Member",
+        str(dm_recipient.id): "Dm-Recipient",
+    }
+    assert await usernames_for("sdk.social_layer") == names_with_all_scopes
+    assert await usernames_for("sdk.social_layer_presence") == names_with_presence_scope
     assert await usernames_for(MINIMAL_SCOPES) == {str(alice.id): "Alice"}
-    assert str(stranger.id) not in with_all_scopes
+    assert str(stranger.id) not in names_with_all_scopes
 
 
 async def test_without_capabilities_ready_is_not_split(world: World) -> None:
@@ -139,15 +142,15 @@ async def test_lobbies_are_in_ready_or_sent_after_it(world: World) -> None:
     lobby_id = (await player.put("/lobbies", json={"secret": "chess"})).ok()["id"]
 
     auto_connected = await player.connect(SDK_INTENTS, capabilities=Capabilities.AUTO_LOBBY_CONNECT)
-    without_capability = await player.connect(SDK_INTENTS)
-    without_intent = await player.connect(SDK_INTENTS & ~Intents.LOBBIES)
+    session_without_capability = await player.connect(SDK_INTENTS)
+    session_without_intent = await player.connect(SDK_INTENTS & ~Intents.LOBBIES)
 
     assert [lobby["id"] for lobby in auto_connected.ready["lobbies"]] == [lobby_id]
-    assert [(frame["t"], frame["d"]["id"]) for frame in without_capability.dispatches[1:2]] == [
+    assert [(frame["t"], frame["d"]["id"]) for frame in session_without_capability.dispatches[1:2]] == [
         ("LOBBY_CREATE", lobby_id)
     ]
-    assert "lobbies" not in without_capability.ready
-    await without_intent.assert_not_received("LOBBY_CREATE")
+    assert "lobbies" not in session_without_capability.ready
+    await session_without_intent.assert_not_received("LOBBY_CREATE")
 
 
 @pytest.mark.dated(changes.E2EE_VOICE_ONLY)

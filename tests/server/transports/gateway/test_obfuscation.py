@@ -66,7 +66,7 @@ async def test_channel_events_are_full_or_obfuscated(platform: GatewayPlatform) 
     await platform.create_guild(row, member_roles={5: [], 6: [STAFF_ROLE_ID], 7: []})
     non_viewer = await platform.start_session(platform.create_bot(user_id=5), **OBFUSCATION_CAPABILITY)
     viewer = await platform.start_session(platform.create_bot(user_id=6), **OBFUSCATION_CAPABILITY)
-    without_capability = await platform.start_session(platform.create_bot(user_id=7))
+    client_without_capability = await platform.start_session(platform.create_bot(user_id=7))
     channel = Channel(30, "vault", overwrites={GUILD_ID: (0, VIEW_CHANNEL), STAFF_ROLE_ID: (VIEW_CHANNEL, 0)})
     await platform.create_channel(row, channel)
     await platform.update_channel(row, Channel(30, "safe", overwrites=channel.overwrites))
@@ -80,7 +80,7 @@ async def test_channel_events_are_full_or_obfuscated(platform: GatewayPlatform) 
         ("CHANNEL_DELETE", "safe"),
     ]
     assert await take_channel_events(viewer) == full_events
-    assert await take_channel_events(without_capability) == full_events
+    assert await take_channel_events(client_without_capability) == full_events
     # Renaming does not change an obfuscated channel, but moving it does.
     assert await take_channel_events(non_viewer) == [
         ("CHANNEL_CREATE", "___hidden___"),

@@ -121,14 +121,17 @@ async def test_a_linked_message_is_highlighted_among_its_neighbors(world: World)
 async def test_a_deleted_message_shows_its_neighbors(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
-    before_message, deleted_message = await guild.send_message(alice, "before"), await guild.send_message(alice, "gone")
+    earlier_message, deleted_message = (
+        await guild.send_message(alice, "before"),
+        await guild.send_message(alice, "gone"),
+    )
     (await alice.delete(f"/channels/{guild.general}/messages/{deleted_message['id']}")).ok()
 
     page = await sign_in_browser(alice).open(page_path(guild, deleted_message))
 
     assert page.status == 200
     assert "The linked message was deleted" in page.text
-    assert message_ids(page.body) == [int(before_message["id"])]
+    assert message_ids(page.body) == [int(earlier_message["id"])]
 
 
 async def test_user_text_is_escaped(world: World) -> None:

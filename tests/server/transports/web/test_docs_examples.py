@@ -174,10 +174,10 @@ async def test_every_verified_example_works_in_the_demo_world(demo: Demo) -> Non
 
 async def test_unverified_examples_fail_in_the_demo_world(demo: Demo) -> None:
     world, values = demo
-    by_name: dict[str, Endpoint] = {endpoint.name: endpoint for endpoint in world.app.table}
+    endpoints_by_name: dict[str, Endpoint] = {endpoint.name: endpoint for endpoint in world.app.table}
 
-    for name in examples.UNVERIFIED & by_name.keys():
-        status, _ = await send_curl_request(world, example_code(by_name[name], "curl", world.url), values)
+    for name in examples.UNVERIFIED & endpoints_by_name.keys():
+        status, _ = await send_curl_request(world, example_code(endpoints_by_name[name], "curl", world.url), values)
         assert 400 <= status < 500, f"{name} works"
 
 
@@ -185,13 +185,13 @@ async def test_unverified_examples_fail_in_the_demo_world(demo: Demo) -> None:
 @pytest.mark.program("curl")
 async def test_examples_run_in_a_shell(demo: Demo, tmp_path: Path) -> None:
     world, values = demo
-    by_name = {endpoint.name: endpoint for endpoint in world.app.table}
+    endpoints_by_name = {endpoint.name: endpoint for endpoint in world.app.table}
     (tmp_path / "picture.png").write_bytes(PNG)
-    upload = examples.upload_request(by_name["create_message"])
+    upload = examples.upload_request(endpoints_by_name["create_message"])
     assert upload is not None
     scripts = {
-        example_code(by_name["create_dm"], "curl", world.url): '"recipients"',
-        example_code(by_name["create_message"], "curl", world.url): "Hello, all of you",
+        example_code(endpoints_by_name["create_dm"], "curl", world.url): '"recipients"',
+        example_code(endpoints_by_name["create_message"], "curl", world.url): "Hello, all of you",
         snippets.curl(upload, world.url): "picture.png",
     }
 

@@ -62,14 +62,14 @@ async def test_a_visitor_sees_the_invite_logs_in_and_joins(world: World) -> None
 async def test_a_member_is_offered_the_roles_of_an_invite(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    without_role = await create_invite(guild.owner, guild.general)
+    invite_without_role = await create_invite(guild.owner, guild.general)
     role_id = await guild.role("readers")
-    with_role = await create_invite(guild.owner, guild.general, role_ids=[str(role_id)])
+    invite_with_role = await create_invite(guild.owner, guild.general, role_ids=[str(role_id)])
     browser = sign_in_browser(bob)
 
-    page = await browser.open(f"/invite/{without_role['code']}")
+    page = await browser.open(f"/invite/{invite_without_role['code']}")
     assert [form for form in page.forms if form.action.startswith("/invite")] == []
-    await browser.submit(await browser.open(f"/invite/{with_role['code']}"), "Accept roles")
+    await browser.submit(await browser.open(f"/invite/{invite_with_role['code']}"), "Accept roles")
 
     assert await list_member_roles(bob, guild) == [str(role_id)]
 

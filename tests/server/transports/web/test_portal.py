@@ -198,11 +198,11 @@ async def test_a_forged_form_is_rejected(world: World) -> None:
     data = "redirect_uri=https%3A%2F%2Fevil.example"
 
     foreign_origin = await browser.request("POST", f"{portal_path}/oauth2/redirects/add", headers=headers, data=data)
-    without_token = await browser.request(
+    page_without_token = await browser.request(
         "POST", f"{portal_path}/oauth2/redirects/add", headers=headers | {"Origin": world.url}, data=data
     )
 
-    assert (foreign_origin.status, without_token.status) == (403, 403)
+    assert (foreign_origin.status, page_without_token.status) == (403, 403)
     assert (await alice.get(f"/applications/{portal_path.rpartition('/')[2]}")).ok()["redirect_uris"] == []
     assert page.status == 200
 

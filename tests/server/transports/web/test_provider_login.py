@@ -1,4 +1,4 @@
-"""Pages of logins at external providers, without JavaScript."""
+"""Pages of logins at external providers and of backup codes, without JavaScript."""
 
 import msgspec
 import pytest
@@ -70,12 +70,12 @@ async def test_a_response_is_rejected_in_a_browser_that_did_not_start_the_login(
     redirect = await attacker.request("GET", "/login/with/work")
     response = await provider.request_redirect(redirect.location)
 
-    for_none = await victim.open(response)
+    page_without_login = await victim.open(response)
     await victim.request("GET", "/login/with/work")
-    for_other = await victim.open(response)
+    page_of_other_login = await victim.open(response)
 
-    assert "The login has expired. Start again." in for_none.text
-    assert "This response belongs to another login. Start again." in for_other.text
+    assert "The login has expired. Start again." in page_without_login.text
+    assert "This response belongs to another login. Start again." in page_of_other_login.text
     assert "hubbub_session" not in victim.cookies
 
 
@@ -97,8 +97,8 @@ async def test_the_login_asks_for_the_code_of_the_account(world: World, provider
     page = await browser.open("/settings/account/logins/add/work")
     assert "form-action" not in page.headers["Content-Security-Policy"]
     redirect = await browser.submit(page, "Continue", password=PASSWORD, follows_redirects=False)
-    linked = await continue_at(provider, browser, redirect)
-    assert "Login linked." in linked.text
+    account_page = await continue_at(provider, browser, redirect)
+    assert "Login linked." in account_page.text
     secret, _ = await enable_totp(world, alice)
 
     other_browser = Browser(world)

@@ -66,11 +66,14 @@ def with_welcome_entries(
 
 def with_inline_proposal(commit: codec.Commit, welcome: codec.Welcome) -> bytes:
     """Return the commit with an inline proposal added, followed by the welcome."""
-    by_reference = b"".join(b"\x02" + codec.vec(reference) for reference in commit.references)
+    encoded_references = b"".join(b"\x02" + codec.vec(reference) for reference in commit.references)
     removal = b"\x01" + b"\x00\x03" + codec.u32(1)
     encoded_commit = commit.encode()
-    assert codec.vec(by_reference) in encoded_commit
-    return encoded_commit.replace(codec.vec(by_reference), codec.vec(removal + by_reference)) + welcome.encode()
+    assert codec.vec(encoded_references) in encoded_commit
+    return (
+        encoded_commit.replace(codec.vec(encoded_references), codec.vec(removal + encoded_references))
+        + welcome.encode()
+    )
 
 
 INVALID_COMMITS: dict[str, tuple[str, Change]] = {

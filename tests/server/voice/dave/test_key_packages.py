@@ -27,14 +27,14 @@ def group() -> DaveGroup:
 def test_a_key_package_is_proposed_to_other_members_only(group: DaveGroup) -> None:
     package = key_packages.make_key_package(BEN_ID).encode()
 
-    to_ann, to_ben = group.handle_message(BEN_ID, DaveOpcode.KEY_PACKAGE, package, 0)
+    message_to_ann, message_to_ben = group.handle_message(BEN_ID, DaveOpcode.KEY_PACKAGE, package, 0)
 
-    assert (to_ann.to, to_ann.op) == ((ANN_ID,), DaveOpcode.PROPOSALS)
-    assert (to_ben.to, to_ben.op) == ((BEN_ID,), DaveOpcode.PROPOSALS)
-    assert isinstance(to_ann.payload, bytes)
-    assert isinstance(to_ben.payload, bytes)
-    assert package in to_ann.payload
-    assert package not in to_ben.payload
+    assert (message_to_ann.to, message_to_ann.op) == ((ANN_ID,), DaveOpcode.PROPOSALS)
+    assert (message_to_ben.to, message_to_ben.op) == ((BEN_ID,), DaveOpcode.PROPOSALS)
+    assert isinstance(message_to_ann.payload, bytes)
+    assert isinstance(message_to_ben.payload, bytes)
+    assert package in message_to_ann.payload
+    assert package not in message_to_ben.payload
     assert not group.rejections
 
 

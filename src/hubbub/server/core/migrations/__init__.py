@@ -258,13 +258,13 @@ def pending(applied: Mapping[int, AppliedMigration], migrations: Sequence[Migrat
 
     Raise MigrationError if the database is newer than this program and changed what it uses, or was migrated with
     different files."""
-    by_number = {migration.number: migration for migration in migrations}
-    check_newer(applied, len(by_number))
+    migrations_by_number = {migration.number: migration for migration in migrations}
+    check_newer(applied, len(migrations_by_number))
     for number, (_, name, checksum, _) in sorted(applied.items()):
-        if number in by_number and by_number[number].checksum != checksum:
+        if number in migrations_by_number and migrations_by_number[number].checksum != checksum:
             raise MigrationError(
-                f"migration {number:04d}_{name} in the database differs from {number:04d}_{by_number[number].name} of this "
-                "version of Hubbub; a released migration must never change"
+                f"migration {number:04d}_{name} in the database differs from {number:04d}_{migrations_by_number[number].name} "
+                "of this version of Hubbub; a released migration must never change"
             )
     return [migration for migration in migrations if migration.number not in applied]
 

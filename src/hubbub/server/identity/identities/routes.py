@@ -42,8 +42,8 @@ async def partner_sdk_token(operation: AsyncOperation, body: wire.ExternalCreden
         row = actions.find_or_create_provisional(call, application, verified_identity)
         # spec/sdk.md#8.1: with OIDC a client that has a secret also gets a refresh token.
         is_oidc = body.external_auth_type == "OIDC"
-        with_refresh_token = is_oidc and not oauth2.credentials.is_public_client(application)
-        return _issue_with_claims(call, application, row, with_refresh_token=with_refresh_token)
+        has_refresh_token = is_oidc and not oauth2.credentials.is_public_client(application)
+        return _issue_with_claims(call, application, row, with_refresh_token=has_refresh_token)
 
     return await _sign_response(operation, await operation.write(issue_token))
 

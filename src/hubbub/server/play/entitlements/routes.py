@@ -39,14 +39,14 @@ def create_entitlement(call: Call, application_id: ApplicationId, body: wire.Cre
     """Create a test entitlement for a user or a guild."""
     application = applications.require_manager(call, application_id)
     sku = rules.require_test_sku(call, application_id, body)
-    for_guild = body.owner_type is EntitlementOwnerType.GUILD
+    is_for_guild = body.owner_type is EntitlementOwnerType.GUILD
     row = actions.grant(
         call,
         sku,
         # An entitlement requires a user, but a guild's test entitlement has no buyer, so use the developer
         # (decisions/0033).
-        application.owner_id if for_guild else body.owner_id,
-        body.owner_id if for_guild else None,
+        application.owner_id if is_for_guild else body.owner_id,
+        body.owner_id if is_for_guild else None,
         type=EntitlementType.TEST_MODE_PURCHASE,
         is_test=True,
     )

@@ -30,14 +30,14 @@ def require_test_sku(call: Call, application_id: int, body: wire.CreateEntitleme
         raise errors.UNKNOWN_SKU()
     if not sku.is_subscription:
         raise errors.INVALID_SKU()
-    for_guild = body.owner_type is EntitlementOwnerType.GUILD
-    if for_guild is not sku.for_guilds:
+    is_for_guild = body.owner_type is EntitlementOwnerType.GUILD
+    if is_for_guild is not sku.for_guilds:
         buyers = "guilds" if sku.for_guilds else "users"
         raise errors.invalid("owner_type", "ENTITLEMENT_OWNER_TYPE_INVALID", f"This SKU is sold to {buyers}.")
-    if for_guild and guilds.find(call.tx, body.owner_id) is None:
+    if is_for_guild and guilds.find(call.tx, body.owner_id) is None:
         raise errors.UNKNOWN_GUILD()
-    if not for_guild and users.find(call.tx, body.owner_id) is None:
+    if not is_for_guild and users.find(call.tx, body.owner_id) is None:
         raise errors.UNKNOWN_USER()
-    if store.has_active(call.tx, sku.id, body.owner_id, body.owner_id if for_guild else None, call.now_ms):
+    if store.has_active(call.tx, sku.id, body.owner_id, body.owner_id if is_for_guild else None, call.now_ms):
         raise errors.ENTITLEMENT_ALREADY_GRANTED()
     return sku

@@ -115,19 +115,19 @@ async def _relay_both(client: web.WebSocketResponse, target: aiohttp.ClientWebSo
 
     After an error, the code is `CONNECTION_FAILED`.
     """
-    to_target, to_client = (
+    target_relay, client_relay = (
         asyncio.create_task(_relay_messages(client, target), name="activity socket, to target"),
         asyncio.create_task(_relay_messages(target, client), name="activity socket, to client"),
     )
     try:
-        finished_tasks, _ = await asyncio.wait((to_target, to_client), return_when=asyncio.FIRST_COMPLETED)
+        finished_tasks, _ = await asyncio.wait((target_relay, client_relay), return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for task in (to_target, to_client):
+        for task in (target_relay, client_relay):
             task.cancel()
-        await asyncio.gather(to_target, to_client, return_exceptions=True)
-    finished_task = to_target if to_target in finished_tasks else to_client
+        await asyncio.gather(target_relay, client_relay, return_exceptions=True)
+    finished_task = target_relay if target_relay in finished_tasks else client_relay
     code, reason = finished_task.result() if finished_task.exception() is None else (CONNECTION_FAILED, "")
-    other_socket = target if finished_task is to_target else client
+    other_socket = target if finished_task is target_relay else client
     await other_socket.close(code=code, message=reason.encode()[:CLOSE_REASON_BYTES_MAX])
 
 

@@ -406,7 +406,9 @@ class GuildHub:
             return
         audience = dispatch.audience
         assert isinstance(audience, GuildAudience)
-        with_content, without_content = self._recipients(audience.channel_id, audience.permission, dispatch.intents)
+        sessions_with_content, sessions_without_content = self._recipients(
+            audience.channel_id, audience.permission, dispatch.intents
+        )
         if (
             (self._recent and (self._has_transferred or 0 < dispatch.stamp < self._recent_end_stamp))
             or only is not None
@@ -416,24 +418,26 @@ class GuildHub:
             or audience.hidden_channel_id is not None
             or audience.intent_exempt_user_id is not None
         ):
-            with_content = self._narrow(with_content, dispatch, audience, only)
-            without_content = self._narrow(without_content, dispatch, audience, only)
+            sessions_with_content = self._narrow(sessions_with_content, dispatch, audience, only)
+            sessions_without_content = self._narrow(sessions_without_content, dispatch, audience, only)
             if audience.intent_exempt_user_id is not None:
                 exempt_member = self._members.get(audience.intent_exempt_user_id)
                 if exempt_member is not None:
-                    recipients = {*with_content, *without_content}
-                    with_content += exempt_member.intent_exempt_sessions(dispatch, only, recipients)
-        if not with_content and not without_content:
+                    recipients = {*sessions_with_content, *sessions_without_content}
+                    sessions_with_content += exempt_member.intent_exempt_sessions(dispatch, only, recipients)
+        if not sessions_with_content and not sessions_without_content:
             return
         packet = self._create_packet(dispatch.event, dispatch.body)
-        send_all(with_content, packet)
-        if without_content:
+        send_all(sessions_with_content, packet)
+        if sessions_without_content:
             if dispatch.redacted is None:
-                send_all(without_content, packet)
+                send_all(sessions_without_content, packet)
             else:
                 unredacted_ids = dispatch.unredacted_for
-                send_all([session for session in without_content if session.user_id in unredacted_ids], packet)
-                remaining_sessions = [session for session in without_content if session.user_id not in unredacted_ids]
+                send_all([session for session in sessions_without_content if session.user_id in unredacted_ids], packet)
+                remaining_sessions = [
+                    session for session in sessions_without_content if session.user_id not in unredacted_ids
+                ]
                 for users, body in dispatch.partial_bodies:
                     if partial_recipients := [session for session in remaining_sessions if session.user_id in users]:
                         send_all(partial_recipients, self._create_packet(dispatch.event, body))

@@ -349,12 +349,12 @@ class GatewaySessions:
     def _deliver_broadcast(self, dispatch: Dispatch) -> None:
         """Deliver an event to the recipients that are connected to this node; packets are created once for all of them."""
         assert isinstance(dispatch.audience, UserAudience)
-        users, by_user = dispatch.audience.users, self._user_sessions
-        if len(users) * 4 > len(by_user):
+        users, sessions_by_user = dispatch.audience.users, self._user_sessions
+        if len(users) * 4 > len(sessions_by_user):
             # More than a quarter of the local users: iterate in insertion order, which visits memory sequentially.
-            recipients = [user_sessions for user_id, user_sessions in by_user.items() if user_id in users]
+            recipients = [user_sessions for user_id, user_sessions in sessions_by_user.items() if user_id in users]
         else:
-            recipients = [by_user[user_id] for user_id in users if user_id in by_user]
+            recipients = [sessions_by_user[user_id] for user_id in users if user_id in sessions_by_user]
         if self._context.trace.is_enabled:
             for user_sessions in recipients:
                 user_sessions.deliver(dispatch)

@@ -91,7 +91,7 @@ def _reply_with_chunks(
 ) -> None:
     """Reply with the members in chunks; the first chunk contains the IDs that were not found."""
     nonce = payload.nonce or ""
-    with_presences = bool(payload.presences and call.intents & Intents.GUILD_PRESENCES)
+    includes_presences = bool(payload.presences and call.intents & Intents.GUILD_PRESENCES)
     # Send at least one chunk, even if empty, because clients wait for the last chunk.
     chunk_count = max(1, -(-len(memberships) // wire.MEMBERS_CHUNK_MAX))
     for index in range(chunk_count):
@@ -103,7 +103,7 @@ def _reply_with_chunks(
             chunk_count=chunk_count,
             not_found=missing_ids if missing_ids and index == 0 else UNSET,
             presences=views.find_presences(call, (membership.user.id for membership in batch))
-            if with_presences
+            if includes_presences
             else UNSET,
             nonce=nonce if nonce and len(nonce.encode()) <= NONCE_BYTES_MAX else UNSET,
         )

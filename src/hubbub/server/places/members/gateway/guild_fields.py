@@ -43,10 +43,10 @@ def guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
 def _included_members(call: Call, view: GuildView, member_count: int) -> list[Membership]:
     """Return the members that GUILD_CREATE includes for a viewer. The viewer may be missing."""
     guild_id = view.guild.id
-    with_presences = bool(view.intents & Intents.GUILD_PRESENCES)
-    if member_count <= view.large_threshold and (with_presences or view.intents & Intents.GUILD_MEMBERS):
+    includes_presences = bool(view.intents & Intents.GUILD_PRESENCES)
+    if member_count <= view.large_threshold and (includes_presences or view.intents & Intents.GUILD_MEMBERS):
         return store.list_page(call.tx, guild_id, limit=wire.MEMBERS_PAGE_MAX)
-    if not with_presences or member_count > LARGE_GUILD_MEMBERS:
+    if not includes_presences or member_count > LARGE_GUILD_MEMBERS:
         user_ids = store.list_connected_ids(call.tx, guild_id)
     else:
         user_ids = [
