@@ -208,16 +208,16 @@ def compute_gateway_memory(costs: Costs, sessions: int, workload: Workload, gate
 
 def find_exceeded_limits(needs: Needs, limits: Limits) -> list[str]:
     """Return what prevents this number of sessions on one installation."""
-    exceeded = []
+    exceeded_limits = []
     if needs.gateway_processes is None:
-        exceeded.append("presences of the whole platform on every gateway process")
+        exceeded_limits.append("presences of the whole platform on every gateway process")
     if needs.gateway_processes is None or needs.numbered_processes > limits.numbered_processes_max:
-        exceeded.append("process numbers")
+        exceeded_limits.append("process numbers")
     if needs.database_cores > limits.database_cores_max:
-        exceeded.append("one PostgreSQL server")
+        exceeded_limits.append("one PostgreSQL server")
     if needs.nats_bytes_per_second > limits.nats_bytes_max:
-        exceeded.append("network of one NATS server")
-    return exceeded
+        exceeded_limits.append("network of one NATS server")
+    return exceeded_limits
 
 
 def compute_largest_installation(costs: Costs, workload: Workload, limits: Limits) -> int:

@@ -33,9 +33,9 @@ async def run_identity_benchmark(
                 # The first request creates the signing key.
                 await send_requests(connection_info["url"], [_get_request("/api/v10/oauth2/keys")], 1)
         if "token" in benchmarks:
-            cached, uncached = await _measure_verification(count * 10)
-            detail = f"{cached:.2f} us of {post_cost:.0f} us; {uncached:.0f} us for a token that is not cached"
-            record_figure("token verification / POST message, CPU", cached / post_cost * 100, 5.0, "%", detail)
+            cached_us, uncached_us = await _measure_verification(count * 10)
+            detail = f"{cached_us:.2f} us of {post_cost:.0f} us; {uncached_us:.0f} us for a token that is not cached"
+            record_figure("token verification / POST message, CPU", cached_us / post_cost * 100, 5.0, "%", detail)
         if "exchange" in benchmarks:
             exchange_cost = await _measure_exchange(folder, connection_info, "sdk.social_layer", count // 2)
             record_figure(

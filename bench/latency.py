@@ -174,5 +174,5 @@ def compute_quantiles(values: list[float]) -> list[float]:
 
     A random one of them has the distribution of the sample.
     """
-    ordered = sorted(values)
-    return [ordered[int((index + 0.5) / QUANTILE_COUNT * len(ordered))] for index in range(QUANTILE_COUNT)]
+    sorted_values = sorted(values)
+    return [sorted_values[int((index + 0.5) / QUANTILE_COUNT * len(sorted_values))] for index in range(QUANTILE_COUNT)]

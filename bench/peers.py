@@ -299,11 +299,11 @@ async def _measure(
 
 def _record(record_figure: Callable[..., None], rounds: dict[str, list[dict[str, float]]], is_quick: bool) -> None:
     costs = {
-        name: {key: round(statistics.median(cost[key] for cost in measured), 1) for key in measured[0]}
-        for name, measured in rounds.items()
+        name: {key: round(statistics.median(cost[key] for cost in backend_costs), 1) for key in backend_costs[0]}
+        for name, backend_costs in rounds.items()
     }
     own_totals, peer_totals = (
-        [cost["server_us"] + cost["database_us"] for cost in measured] for measured in rounds.values()
+        [cost["server_us"] + cost["database_us"] for cost in backend_costs] for backend_costs in rounds.values()
     )
     detail = "; ".join(
         f"{name} {cost['server_us']:.0f} us + PostgreSQL {cost['database_us']:.0f} us, {cost['per_second']:.0f}/s"

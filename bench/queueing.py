@@ -84,5 +84,5 @@ class Station:
 
 def get_percentile(values: list[float], percent: float) -> float:
     """Return the smallest value that at least `percent` percent of the values do not exceed."""
-    ordered = sorted(values)
-    return ordered[max(-int(-len(ordered) * percent // 100) - 1, 0)]
+    sorted_values = sorted(values)
+    return sorted_values[max(-int(-len(sorted_values) * percent // 100) - 1, 0)]

@@ -49,7 +49,7 @@ async def run_sound_benchmark(record_figure: Callable[..., None], is_quick: bool
         # Two native clients keep the encryption group, so that each page joins an existing one.
         members = [CallMember(http, ready, name) for name in (speaker, listener)]
         clients = [await member.join(MeasuredClient) for member in members]
-        speaking = asyncio.create_task(_speak(clients[0]))
+        speech_task = asyncio.create_task(_speak(clients[0]))
         arguments = ["--disable-dev-shm-usage", "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
         arguments += ["--no-sandbox"] if os.geteuid() == 0 else []
         executable = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -58,8 +58,8 @@ async def run_sound_benchmark(record_figure: Callable[..., None], is_quick: bool
         for _ in range(QUICK_JOIN_COUNT if is_quick else JOIN_COUNT):
             times.append(await _measure_join(browser, ready, page_user, guild["id"], guild["channels"][CHANNEL]))
         await browser.close()
-        speaking.cancel()
-        await asyncio.gather(speaking, return_exceptions=True)
+        speech_task.cancel()
+        await asyncio.gather(speech_task, return_exceptions=True)
         for member, client in zip(members, clients, strict=True):
             await member.leave(client)
     detail = f"fastest {min(times):.0f}, slowest {max(times):.0f} ms; the files of the client are not cached"

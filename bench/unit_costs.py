@@ -363,11 +363,11 @@ async def measure_node_posts(
 
     await post_messages(200, CALLER_COUNT, 0.0)
     traffic_before, stored_bytes_before = read_nats_traffic(monitoring_url), read_store_bytes(database_url)
-    measured = await post_messages(count, CALLER_COUNT, 0.0)
+    measurement = await post_messages(count, CALLER_COUNT, 0.0)
     traffic, stored_bytes = read_nats_traffic(monitoring_url), read_store_bytes(database_url)
     for role in ("api", "worker", "database", "nats"):
-        costs.record(f"node_post_{role}_us", measured[role])
-    costs.record("node_event_gateway_us", measured["gateway"])
+        costs.record(f"node_post_{role}_us", measurement[role])
+    costs.record("node_event_gateway_us", measurement["gateway"])
     for name, total in traffic.items():
         costs.record(f"nats_{name}_per_post", (total - traffic_before[name]) / count)
     for name, total in stored_bytes.items():

@@ -25,12 +25,12 @@ class Comparison:
     def __init__(self) -> None:
         self.deviations: dict[str, float] = {}
 
-    def add(self, name: str, measured: float, predicted: float, unit: str) -> None:
+    def add(self, name: str, measured: float, predicted_seconds: float, unit: str) -> None:
         """Store and print a pair."""
-        deviation = self.deviations[name] = predicted / measured - 1
+        deviation = self.deviations[name] = predicted_seconds / measured - 1
         state = "ok  " if abs(deviation) <= DEVIATION_MAX else "OVER"
         print(
-            f"{state} {name}: measured {measured:.2f} {unit}, simulated {predicted:.2f} {unit}, {deviation:+.0%}",
+            f"{state} {name}: measured {measured:.2f} {unit}, simulated {predicted_seconds:.2f} {unit}, {deviation:+.0%}",
             flush=True,
         )
 
@@ -59,12 +59,12 @@ async def verify(document: dict[str, Any]) -> int:
     simulated_rate = machine.simulate_maximum_rate()
     comparison.add("maximum rate per second of CPU time", maximum_rate, simulated_rate, "/s")
     for share, durations in latencies.items():
-        predicted = machine.simulate_latencies(share * simulated_rate)
+        predicted_seconds = machine.simulate_latencies(share * simulated_rate)
         for percent in (50, 99):
             comparison.add(
                 f"response at {share:.0%} of the maximum, p{percent}",
                 get_percentile(durations, percent) * 1000,
-                get_percentile(predicted, percent) * 1000,
+                get_percentile(predicted_seconds, percent) * 1000,
                 "ms",
             )
     comparison.add(

@@ -142,10 +142,14 @@ async def run_voice_benchmark(record_figure: RecordFigure, is_quick: bool) -> No
         call = Call(forwarder, address, PEER_COUNT, has_browsers=kind == "browser")
         for packet in call.encrypt_packets(10):
             forwarder.handle_datagram(packet, address)
-        traced, _ = tracemalloc.get_traced_memory()
+        traced_bytes, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         record_figure(
-            f"voice, memory of a {kind} peer", traced / PEER_COUNT / 1024, None, "KiB", "in Python, without libraries"
+            f"voice, memory of a {kind} peer",
+            traced_bytes / PEER_COUNT / 1024,
+            None,
+            "KiB",
+            "in Python, without libraries",
         )
         call.close()
     forwarder.close()

@@ -31,7 +31,7 @@ class DemoRehearsal(Rehearsal):
 
     async def issue_credential(self, provider: str, user_id: str, **fields: Any) -> tuple[str, str]:
         """Issue a credential of a simulated provider and return its external authentication type and its token."""
-        issued = (
+        credential = (
             await self.control_request("POST", f"/issuers/{provider}/tokens", json={"user_id": user_id, **fields})
         ).ok()
-        return issued["external_auth_type"], issued["external_auth_token"]
+        return credential["external_auth_type"], credential["external_auth_token"]

@@ -80,8 +80,8 @@ class Issuer:
             } | self.discovery_overrides
             return web.json_response({name: value for name, value in document.items() if value is not None})
         if request.path == "/jwks":
-            published = [key.as_dict(private=False) for key in self.keys.values() if not isinstance(key, OctKey)]
-            return web.json_response({"keys": published})
+            public_keys = [key.as_dict(private=False) for key in self.keys.values() if not isinstance(key, OctKey)]
+            return web.json_response({"keys": public_keys})
         return web.Response(status=404)
 
 

@@ -72,8 +72,8 @@ class PushService:
 
     async def _receive(self, request: web.Request) -> web.Response:
         body = await request.read()
-        decrypted = http_ece.decrypt(body, private_key=self._key, auth_secret=self._secret)
-        notification = codec.decode(decrypted, dict[str, Any])
+        decrypted_body = http_ece.decrypt(body, private_key=self._key, auth_secret=self._secret)
+        notification = codec.decode(decrypted_body, dict[str, Any])
         self.requests.append(PushRequest(request.path, request.headers.copy(), body, notification))
         async with self._request_received:
             self._request_received.notify_all()

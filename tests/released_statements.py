@@ -51,21 +51,21 @@ def shorten(recorded: set[str]) -> list[str]:
 
 def store_statements(release: str, recording: str) -> None:
     """Store the recorded statements that can be checked, and print the number of those that cannot."""
-    recorded = {json.loads(line) for line in Path(recording).read_text().splitlines()}
-    statements = [text for text in shorten(recorded) if re.match(r"SELECT|INSERT|UPDATE|DELETE|WITH", text)]
+    recorded_statements = {json.loads(line) for line in Path(recording).read_text().splitlines()}
+    statements = [text for text in shorten(recorded_statements) if re.match(r"SELECT|INSERT|UPDATE|DELETE|WITH", text)]
     with tempfile.TemporaryDirectory(prefix="hubbub-statements-") as folder:
         url = start_postgres(Path(folder), is_durable=False)
         try:
             with psycopg.connect(url, autocommit=True) as connection:
                 migrations.migrate_postgres(connection)
                 # The type of some parameters is known only with their values.
-                untyped = find_invalid(connection, statements)
+                untyped_statements = find_invalid(connection, statements)
         finally:
             stop_postgres(Path(folder))
-    kept = [text for text in statements if text not in untyped]
+    kept = [text for text in statements if text not in untyped_statements]
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / f"{release}.json").write_text(json.dumps(kept, indent=0, ensure_ascii=False) + "\n")
-    print(f"{len(kept)} statements of {release}; {len(untyped)} cannot be checked without their values")
+    print(f"{len(kept)} statements of {release}; {len(untyped_statements)} cannot be checked without their values")
 
 
 if __name__ == "__main__":

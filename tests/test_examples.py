@@ -323,13 +323,13 @@ def test_the_bridge_relays_messages_between_a_lobby_and_a_channel(ready_file: Pa
 def test_a_bridge_removes_the_lobby_of_a_killed_bridge(ready_file: Path) -> None:
     with start_game(ready_file, "--login", "alice") as alice:
         alice.expect("You are Alice.")
-        with Program(EXAMPLES / "bridge.py", ready_file, "alice") as killed:
-            killed.expect("alice can now type /link general in the game")
+        with Program(EXAMPLES / "bridge.py", ready_file, "alice") as killed_program:
+            killed_program.expect("alice can now type /link general in the game")
             alice.expect("You are in a party of 1.")
             alice.write_line("/link general")
             alice.expect("Your party is linked to #general.")
-            killed.send_signal(signal.SIGKILL)
-            killed.wait_exit()
+            killed_program.send_signal(signal.SIGKILL)
+            killed_program.wait_exit()
 
         with Program(EXAMPLES / "bridge.py", ready_file, "alice") as bridge:
             bridge.expect("Deleted the lobby that #general was still linked to")
@@ -346,11 +346,11 @@ def test_a_bridge_removes_the_lobby_of_a_killed_bridge(ready_file: Path) -> None
 def test_the_webhook_receiver_prints_the_events_of_the_game(ready_file: Path) -> None:
     with Program(EXAMPLES / "webhooks.py", ready_file, "--port", "0") as receiver:
         url = receiver.expect("Receiving demo-game's events at ").split()[-1]
-        forged = urllib.request.Request(
+        forged_request = urllib.request.Request(
             url, b'{"type": 0}', {"X-Signature-Ed25519": "00", "X-Signature-Timestamp": "1"}
         )
         with pytest.raises(urllib.error.HTTPError, match="401"):
-            urllib.request.urlopen(forged)
+            urllib.request.urlopen(forged_request)
 
         with start_game(ready_file, "--login", "alice") as alice:
             receiver.expect("APPLICATION_AUTHORIZED Alice")

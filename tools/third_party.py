@@ -253,7 +253,7 @@ def main() -> int:
     parser.add_argument("--required", action="store_true", help="fail if the files cannot be fetched")
     arguments = parser.parse_args()
     try:
-        fetched = fetch_missing()
+        fetched_names = fetch_missing()
     except HashMismatchError as error:
         print(error, file=sys.stderr)
         return 1
@@ -265,8 +265,8 @@ def main() -> int:
             file=sys.stderr,
         )
         return int(arguments.required)
-    if fetched:
-        print(f"Fetched {', '.join(fetched)}")
+    if fetched_names:
+        print(f"Fetched {', '.join(fetched_names)}")
     return 0
 
 

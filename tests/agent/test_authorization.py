@@ -46,17 +46,17 @@ async def test_consent_is_requested_and_the_code_is_exchanged_for_a_token(machin
     assert reply["redirect_uri"] == game.redirect_uri
     tokens = (await game.exchange(reply["code"])).ok()
     assert tokens["scope"] == "identify guilds"
-    authenticated = await program.call("AUTHENTICATE", {"access_token": tokens["access_token"]})
-    assert authenticated["application"] == {
+    authentication = await program.call("AUTHENTICATE", {"access_token": tokens["access_token"]})
+    assert authentication["application"] == {
         "id": str(game.id),
         "name": "Puddle",
         "icon": None,
         "description": "",
         "rpc_origins": [],
     }
-    assert (authenticated["user"]["username"], sorted(authenticated["scopes"])) == ("mary", ["guilds", "identify"])
-    assert authenticated["access_token"] == tokens["access_token"]
-    assert authenticated["expires"].startswith("2026-")
+    assert (authentication["user"]["username"], sorted(authentication["scopes"])) == ("mary", ["guilds", "identify"])
+    assert authentication["access_token"] == tokens["access_token"]
+    assert authentication["expires"].startswith("2026-")
 
 
 async def test_a_public_game_authorizes_with_pkce(world: World, machine: Machine) -> None:

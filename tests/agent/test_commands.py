@@ -28,7 +28,9 @@ def test_every_command_has_a_handler(store_config: object) -> None:
 # Scopes
 
 COMMANDS_WITHOUT_SCOPES = {"AUTHORIZE", "AUTHENTICATE", "SUBSCRIBE", "UNSUBSCRIBE"}
-LOCAL_COMMANDS = {name for name, required in rpc_scopes.COMMAND_SCOPES.items() if frozenset({"rpc.local"}) in required}
+LOCAL_COMMANDS = {
+    name for name, required_scopes in rpc_scopes.COMMAND_SCOPES.items() if frozenset({"rpc.local"}) in required_scopes
+}
 
 
 async def test_a_local_program_without_a_token_may_use_only_local_commands(agent_setup: AgentSetup) -> None:

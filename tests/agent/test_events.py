@@ -65,8 +65,8 @@ async def test_premium_type_requires_its_scope(world: World, agent_setup: AgentS
         name = f"Mary {world.clock.now_ms()} {len(scopes)}"
         (await setup.mary.patch("/users/@me", json={"global_name": name})).ok()
         changed_user = await program.next("CURRENT_USER_UPDATE", lambda data: data["global_name"] == name)
-        fetched = await program.call("GET_USER", {"id": str(setup.mary.id)})
-        return [program.ready["user"]["premium_type"], fetched["premium_type"], changed_user["premium_type"]]
+        fetched_user = await program.call("GET_USER", {"id": str(setup.mary.id)})
+        return [program.ready["user"]["premium_type"], fetched_user["premium_type"], changed_user["premium_type"]]
 
     assert await premium_types("rpc") == [0, 0, 0]
     assert await premium_types("rpc identify.premium") == [0, 0, 2]

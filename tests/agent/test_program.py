@@ -32,8 +32,12 @@ AGENT_COMMAND = (sys.executable, "-m", "hubbub.server.cli", "agent")
 
 
 def agent_environment(directory: Path, **variables: str) -> dict[str, str]:
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("HUBBUB_")}
-    return inherited | {"XDG_RUNTIME_DIR": str(directory), "XDG_CONFIG_HOME": str(directory / "config")} | variables
+    inherited_variables = {key: value for key, value in os.environ.items() if not key.startswith("HUBBUB_")}
+    return (
+        inherited_variables
+        | {"XDG_RUNTIME_DIR": str(directory), "XDG_CONFIG_HOME": str(directory / "config")}
+        | variables
+    )
 
 
 async def start_agent(directory: Path, *arguments: str, **variables: str) -> asyncio.subprocess.Process:
@@ -128,10 +132,10 @@ async def test_a_token_in_the_environment_and_a_socket_index_are_used(world: Wor
 async def test_a_signal_stops_the_program_while_its_platform_is_unreachable(
     tmp_path: Path, store_config: object, signal_number: signal.Signals, is_silent: bool
 ) -> None:
-    attempted = asyncio.Event()
+    attempt_event = asyncio.Event()
 
     async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        attempted.set()
+        attempt_event.set()
         if not is_silent:
             writer.close()
 
@@ -139,7 +143,7 @@ async def test_a_signal_stops_the_program_while_its_platform_is_unreachable(
     port = platform.sockets[0].getsockname()[1]
     process = await start_agent(tmp_path, "--url", f"http://127.0.0.1:{port}", HUBBUB_AGENT_TOKEN="token")
     async with asyncio.timeout(60):
-        await attempted.wait()
+        await attempt_event.wait()
 
     process.send_signal(signal_number)
 

@@ -99,19 +99,19 @@ async def test_the_pypresence_client_authorizes_and_reads_guilds(
         client = pypresence.Client(str(setup.game.id))
         client.start()
         code = client.authorize(str(setup.game.id), ["rpc", "identify"])["data"]["code"]
-        authenticated = client.authenticate(exchange(code))["data"]
+        authentication = client.authenticate(exchange(code))["data"]
         guilds = client.get_guilds()["data"]["guilds"]
         channels = client.get_channels(str(guild.id))["data"]["channels"]
         general = client.get_channel(str(guild.general))["data"]
         client.subscribe("GUILD_STATUS", {"guild_id": str(guild.id)})
         activity = client.set_activity(state="looking around")["data"]
         client.close()
-        return [authenticated, guilds, channels, general, activity]
+        return [authentication, guilds, channels, general, activity]
 
-    authenticated, guilds, channels, general, activity = await asyncio.to_thread(run_library)
+    authentication, guilds, channels, general, activity = await asyncio.to_thread(run_library)
 
-    assert authenticated["user"]["id"] == str(setup.mary.id)
-    assert set(authenticated["scopes"]) == {"rpc", "identify"}
+    assert authentication["user"]["id"] == str(setup.mary.id)
+    assert set(authentication["scopes"]) == {"rpc", "identify"}
     assert [(view["id"], view["name"]) for view in guilds] == [(str(guild.id), "Town Square")]
     assert str(guild.general) in [channel["id"] for channel in channels]
     assert (general["name"], general["guild_id"]) == ("general", str(guild.id))

@@ -94,8 +94,8 @@ async def test_agents_in_one_voice_channel_transmit_the_microphones_of_their_use
     zoe = await voice_setup.add_talker(zoe_user, desk=ZOE_HZ)
 
     for talker in (mary, zoe):
-        selected = await talker.program.call("SELECT_VOICE_CHANNEL", {"channel_id": voice_setup.channel_id})
-        assert selected["id"] == voice_setup.channel_id
+        selected_channel = await talker.program.call("SELECT_VOICE_CHANNEL", {"channel_id": voice_setup.channel_id})
+        assert selected_channel["id"] == voice_setup.channel_id
 
     await mary.speaker.wait_for_tone(0, ZOE_HZ)
     await zoe.speaker.wait_for_tone(0, DESK_HZ)

@@ -157,7 +157,7 @@ def _check_order(sends: Sequence[Send], reads: Sequence[Read], id_lead_seconds: 
     """Check that IDs follow the real-time order of sends; reads provide the IDs of sends with an unknown outcome."""
     stored_ids = {content: id for read in reads for id, content in read.messages}
     first_starts: dict[int, tuple[float, str]] = {}
-    acknowledged: list[tuple[float, int, str]] = []
+    acknowledged_sends: list[tuple[float, int, str]] = []
     for send in sends:
         message_id = send.message_id or stored_ids.get(send.content, 0)
         if not message_id or send.outcome is Outcome.FAILED:
@@ -165,15 +165,15 @@ def _check_order(sends: Sequence[Send], reads: Sequence[Read], id_lead_seconds: 
         # A repetition with the same nonce returns the earlier message, so the first attempt may have created it.
         first_starts[message_id] = min(first_starts.get(message_id, (math.inf, "")), (send.started, send.content))
         if send.outcome is Outcome.ACKNOWLEDGED:
-            acknowledged.append((send.ended, message_id, send.content))
-    acknowledged.sort()
-    ends = [ended for ended, _, _ in acknowledged]
+            acknowledged_sends.append((send.ended, message_id, send.content))
+    acknowledged_sends.sort()
+    ends = [ended_at for ended_at, _, _ in acknowledged_sends]
     highest: list[tuple[int, str]] = []
-    for _, message_id, content in acknowledged:
+    for _, message_id, content in acknowledged_sends:
         highest.append(max((message_id, content), highest[-1]) if highest else (message_id, content))
     violations = []
-    for message_id, (started, content) in first_starts.items():
-        index = bisect_left(ends, started - id_lead_seconds)
+    for message_id, (started_at, content) in first_starts.items():
+        index = bisect_left(ends, started_at - id_lead_seconds)
         if index and highest[index - 1][0] > message_id:
             earlier_id, earlier_content = highest[index - 1]
             violations.append(
@@ -185,18 +185,20 @@ def _check_order(sends: Sequence[Send], reads: Sequence[Read], id_lead_seconds: 
 
 def _check_reads(sends: Sequence[Send], reads: Sequence[Read]) -> list[str]:
     violations: list[str] = []
-    acknowledged = sorted((send for send in sends if send.outcome is Outcome.ACKNOWLEDGED), key=lambda send: send.ended)
+    acknowledged_sends = sorted(
+        (send for send in sends if send.outcome is Outcome.ACKNOWLEDGED), key=lambda send: send.ended
+    )
     starts_by_content: dict[str, float] = {}
     for send in sends:
         if send.outcome is not Outcome.FAILED:
             starts_by_content[send.content] = min(send.started, starts_by_content.get(send.content, math.inf))
-    required: set[tuple[int, str]] = set()
+    required_messages: set[tuple[int, str]] = set()
     position = 0
     for read in reads:
-        while position < len(acknowledged) and acknowledged[position].ended < read.started:
-            required.add((acknowledged[position].message_id, acknowledged[position].content))
+        while position < len(acknowledged_sends) and acknowledged_sends[position].ended < read.started:
+            required_messages.add((acknowledged_sends[position].message_id, acknowledged_sends[position].content))
             position += 1
-        violations += _check_read(read, required, starts_by_content)
+        violations += _check_read(read, required_messages, starts_by_content)
     return violations + _check_read_order(reads)
 
 
@@ -222,15 +224,15 @@ def _check_read_order(reads: Sequence[Read]) -> list[str]:
     reads_by_size = sorted(reads, key=lambda read: len(read.messages))
     for smaller, larger in pairwise(reads_by_size):
         if not set(smaller.messages) <= set(larger.messages):
-            missing = sorted(content for _, content in set(smaller.messages) - set(larger.messages))
-            violations.append(f"two reads saw different messages; the larger one lacks {missing}")
+            missing_contents = sorted(content for _, content in set(smaller.messages) - set(larger.messages))
+            violations.append(f"two reads saw different messages; the larger one lacks {missing_contents}")
     largest: Read | None = None
-    ended: list[Read] = sorted(reads, key=lambda read: read.ended)
+    reads_by_end: list[Read] = sorted(reads, key=lambda read: read.ended)
     position = 0
     for read in reads:
-        while position < len(ended) and ended[position].ended < read.started:
-            if largest is None or len(ended[position].messages) > len(largest.messages):
-                largest = ended[position]
+        while position < len(reads_by_end) and reads_by_end[position].ended < read.started:
+            if largest is None or len(reads_by_end[position].messages) > len(largest.messages):
+                largest = reads_by_end[position]
             position += 1
         if largest is not None and (missing_messages := set(largest.messages) - set(read.messages)):
             contents = sorted(content for _, content in missing_messages)
@@ -263,15 +265,15 @@ def check_uses(uses: Sequence[Use], limits: Mapping[str, int], final_user_ids: M
     violations = []
     for key, limit in limits.items():
         group = [use for use in uses if use.key == key]
-        acknowledged = {use.user_id for use in group if use.outcome is Outcome.ACKNOWLEDGED}
-        possible = acknowledged | {use.user_id for use in group if use.outcome is Outcome.UNKNOWN}
+        acknowledged_users = {use.user_id for use in group if use.outcome is Outcome.ACKNOWLEDGED}
+        possible = acknowledged_users | {use.user_id for use in group if use.outcome is Outcome.UNKNOWN}
         final = final_user_ids[key]
-        if len(final) > limit or len(acknowledged) > limit:
-            violations.append(f"{key}: {len(final)} effects and {len(acknowledged)} acknowledged uses of {limit}")
-        if lost := acknowledged - final:
+        if len(final) > limit or len(acknowledged_users) > limit:
+            violations.append(f"{key}: {len(final)} effects and {len(acknowledged_users)} acknowledged uses of {limit}")
+        if lost := acknowledged_users - final:
             violations.append(f"{key}: the acknowledged uses of {sorted(lost)} have no effect")
-        if unexpected := final - possible:
-            violations.append(f"{key}: {sorted(unexpected)} used it without an acknowledged or unknown use")
+        if unexpected_users := final - possible:
+            violations.append(f"{key}: {sorted(unexpected_users)} used it without an acknowledged or unknown use")
     return violations
 
 
@@ -326,8 +328,8 @@ def check_stream(stream: Stream, sends: Sequence[Send]) -> list[str]:
             for send in sends
             if send.outcome is Outcome.ACKNOWLEDGED and first_starts[send.channel_id, send.content] > stream.started
         }
-        missing = sorted(expected - counts.keys(), key=lambda message: message[1])
-        violations += [f"{content!r} was acknowledged and not delivered" for _, _, content in missing]
+        missing_messages = sorted(expected - counts.keys(), key=lambda message: message[1])
+        violations += [f"{content!r} was acknowledged and not delivered" for _, _, content in missing_messages]
     return violations
 
 
@@ -336,6 +338,6 @@ def check_client_state(
 ) -> list[str]:
     """Check that the client state from the last READY and the dispatches after it equals the state of a fresh session."""
     last_ready = max(index for index, frame in enumerate(dispatches) if frame["t"] == "READY")
-    updated, fresh = ClientState(dispatches[last_ready:]), ClientState(fresh_dispatches)
-    fresh.unknown_last_message_channels = updated.unknown_last_message_channels
-    return find_differences(updated.snapshot(), fresh.snapshot())
+    updated_state, fresh_state = ClientState(dispatches[last_ready:]), ClientState(fresh_dispatches)
+    fresh_state.unknown_last_message_channels = updated_state.unknown_last_message_channels
+    return find_differences(updated_state.snapshot(), fresh_state.snapshot())

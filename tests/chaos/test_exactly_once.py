@@ -48,6 +48,6 @@ async def test_slow_mode_accepts_one_message_at_processes_with_different_clocks(
             callers = [bob.at_server(servers[index % 2]) for index in range(CALLER_COUNT)]
             responses = await asyncio.gather(*(caller.post(path, {"content": "hello"}) for caller in callers))
             responses += [await bob.at_server(server).post(path, {"content": "again"}) for server in servers]
-            accepted = [response for response in responses if response.status == 200]
-            assert len(accepted) == 1, f"round {number}: {[response.status for response in responses]}"
+            accepted_responses = [response for response in responses if response.status == 200]
+            assert len(accepted_responses) == 1, f"round {number}: {[response.status for response in responses]}"
             assert {response.status for response in responses} == {200, 429}

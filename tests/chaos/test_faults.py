@@ -201,7 +201,7 @@ FAULTS: dict[str, dict[str, Fault]] = {
 async def apply_faults(cluster: Cluster, workload: Workload, faults: dict[str, Fault]) -> None:
     """Apply faults one after the other, each until some requests have finished, and wait for the recovery."""
     for name, fault in faults.items():
-        started = time.monotonic()
+        started_at = time.monotonic()
         end = await fault(cluster)
         try:
             await workload.wait_finished(REQUESTS_PER_FAULT)
@@ -210,7 +210,7 @@ async def apply_faults(cluster: Cluster, workload: Workload, faults: dict[str, F
         for server in cluster.servers:
             await wait_status(cluster.client, server, 200)
         await workload.wait_acknowledged(REQUESTS_AFTER_FAULT)
-        print(f"{name}: {time.monotonic() - started:.1f} s")
+        print(f"{name}: {time.monotonic() - started_at:.1f} s")
 
 
 @pytest.mark.parametrize("kind", FAULTS)

@@ -148,9 +148,9 @@ def test_limited_operations_succeed_up_to_their_limit() -> None:
         "invite: ['3'] used it without an acknowledged or unknown use"
     ]
     assert check_uses(uses, {"invite": 1}, {"invite": {"1", "2"}}) == ["invite: 2 effects and 1 acknowledged uses of 1"]
-    acknowledged = [use("1", ACKNOWLEDGED), use("2", ACKNOWLEDGED)]
+    acknowledged_uses = [use("1", ACKNOWLEDGED), use("2", ACKNOWLEDGED)]
     assert "invite: 1 effects and 2 acknowledged uses of 1" in check_uses(
-        acknowledged, {"invite": 1}, {"invite": {"1"}}
+        acknowledged_uses, {"invite": 1}, {"invite": {"1"}}
     )
 
 
@@ -198,8 +198,8 @@ def test_a_use_after_a_later_grant_is_allowed() -> None:
 
 def test_a_grant_that_failed_or_was_removed_again_allows_nothing() -> None:
     earlier, later = change(5, 6, is_granted=True), change(16, 17, is_granted=True)
-    failed = change(12, 13, is_granted=True, outcome=FAILED)
-    assert check_rights([earlier, REMOVAL, failed, later], [right_use(14, 15)]) == VIOLATION
+    failed_change = change(12, 13, is_granted=True, outcome=FAILED)
+    assert check_rights([earlier, REMOVAL, failed_change, later], [right_use(14, 15)]) == VIOLATION
     second_removal = change(14, 15, is_granted=False)
     assert check_rights([REMOVAL, change(12, 13, is_granted=True), second_removal], [right_use(16, 17)]) == VIOLATION
 

@@ -169,14 +169,14 @@ async def test_a_process_that_is_killed_under_load_leaves_no_unnoticed_gap(
     tmp_path: Path, postgres_database: str, nats_url: str
 ) -> None:
     async with running_local_node(tmp_path, postgres_database, nats_url) as node:
-        acknowledged: list[str] = []
+        acknowledged_contents: list[str] = []
 
         async def send_messages(user: ApiUser, sender: int) -> None:
             with contextlib.suppress(aiohttp.ClientError):
                 for number in itertools.count():
                     content = f"{sender} {number}"
                     await user.create_message(node.channel_id, content)
-                    acknowledged.append(content)
+                    acknowledged_contents.append(content)
 
         async with running_server(
             tmp_path, "serve", "--roles", "api", "--rate-limits", "off", *node.flags
@@ -186,7 +186,7 @@ async def test_a_process_that_is_killed_under_load_leaves_no_unnoticed_gap(
             senders = [asyncio.create_task(send_messages(user, sender)) for sender in range(4)]
 
             async def has_enough() -> bool:
-                return len(acknowledged) >= 100
+                return len(acknowledged_contents) >= 100
 
             await repeat_until_true(has_enough)
             killed_server.kill()
@@ -200,4 +200,4 @@ async def test_a_process_that_is_killed_under_load_leaves_no_unnoticed_gap(
             )
         )
         if [frame["op"] for frame in node.session.other_frames] == [GatewayOpcode.HELLO]:
-            assert set(acknowledged) <= set(node.session.message_contents())
+            assert set(acknowledged_contents) <= set(node.session.message_contents())

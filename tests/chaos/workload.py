@@ -61,7 +61,7 @@ class Attempt:
 
 async def attempt(request: Awaitable[ApiResponse]) -> Attempt:
     """Await a request and classify its outcome."""
-    started = time.monotonic()
+    started_at = time.monotonic()
     outcome, body = Outcome.UNKNOWN, None
     try:
         response = await request
@@ -75,7 +75,7 @@ async def attempt(request: Awaitable[ApiResponse]) -> Attempt:
     except (aiohttp.ClientError, OSError, TimeoutError):
         # The connection broke, so the request may have been handled.
         pass
-    return Attempt(started, time.monotonic(), outcome, body)
+    return Attempt(started_at, time.monotonic(), outcome, body)
 
 
 class Watcher:
@@ -114,7 +114,7 @@ class Watcher:
         ends = [*(index for index, _ in self._starts[1:]), len(self.session.dispatches)]
         return [
             Stream(
-                started=started,
+                started=started_at,
                 is_open=number == self.restart_count,
                 sequence_numbers=tuple(frame["s"] for frame in self.session.dispatches[first:end]),
                 messages=tuple(
@@ -123,7 +123,7 @@ class Watcher:
                     if frame["t"] == "MESSAGE_CREATE" and frame["d"]["channel_id"] in channel_ids
                 ),
             )
-            for number, ((first, started), end) in enumerate(zip(self._starts, ends, strict=True))
+            for number, ((first, started_at), end) in enumerate(zip(self._starts, ends, strict=True))
         ]
 
     def _is_invalid(self) -> bool:
@@ -251,8 +251,8 @@ class Workload:
             result = await self.try_request(self.owner, "PUT", path, DENY_VIEW_OVERWRITE)
             self.operations.append(RightChange(**result.times, key=key, is_granted=False))
             await self._send(channel_id, has_nonce=False)
-            reading = await self.try_request(self.denied_user, "GET", f"/channels/{channel_id}/messages")
-            self.operations.append(RightUse(**reading.times, key=key, description="a read"))
+            read_attempt = await self.try_request(self.denied_user, "GET", f"/channels/{channel_id}/messages")
+            self.operations.append(RightUse(**read_attempt.times, key=key, description="a read"))
 
     async def use_invites(self) -> None:
         """Let more users join with an invite than it allows."""

@@ -95,8 +95,8 @@ class HttpApp:
     async def respond(self, interaction: dict[str, Any], data: dict[str, Any]) -> web.Response:
         name = data.get("name") or data["custom_id"]
         options = {option["name"]: option.get("value") for option in data.get("options", ())}
-        resolved = data.get("resolved", {})
-        usernames = [user["username"] for user in resolved.get("users", {}).values()]
+        resolved_data = data.get("resolved", {})
+        usernames = [user["username"] for user in resolved_data.get("users", {}).values()]
         if interaction["type"] == InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE:
             cities = [city for city in ("Berlin", "Bern", "Paris") if city.startswith(options["city"])]
             return interaction_response(
@@ -121,7 +121,7 @@ class HttpApp:
         if name == "Poke":
             return message_response(content=f"poked {usernames[0]}")
         if name == "Shout":
-            [message] = resolved["messages"].values()
+            [message] = resolved_data["messages"].values()
             return message_response(content=message["content"].upper())
         if name == "panel":
             return message_response(content="here", components=self.panel_rows())
@@ -138,7 +138,7 @@ class HttpApp:
             for label in data["components"]
             if label["type"] == ComponentType.LABEL
         }
-        [file] = resolved["attachments"].values()
+        [file] = resolved_data["attachments"].values()
         values = (inputs["color"]["value"], "+".join(inputs["sizes"]["values"]), str(inputs["sure"]["value"]).lower())
         return message_response(content=", ".join((*values, file["filename"])))
 

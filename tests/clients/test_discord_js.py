@@ -197,8 +197,8 @@ async def test_members_are_renamed_timed_out_kicked_and_banned(bot: JsBot, setup
 
 
 async def test_error_responses_become_the_librarys_errors(setup: ClientSetup) -> None:
-    unprivileged = await setup.world.bot(setup.guild, name="unprivileged")
-    async with run_js_bot(setup, unprivileged.token) as bot:
+    unprivileged_account = await setup.world.bot(setup.guild, name="unprivileged")
+    async with run_js_bot(setup, unprivileged_account.token) as bot:
         await bot.wait_event("clientReady")
         with pytest.raises(StepError) as rejection:
             await bot.run_step("createEditAndDeleteRole", guild=str(setup.guild.id), user=str(setup.bob.id))

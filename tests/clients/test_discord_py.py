@@ -105,8 +105,8 @@ async def test_messages_are_sent_edited_replied_to_and_deleted(
     assert {message.id for message in await bot.wait_event("bulk_message_delete")} == {
         message.id for message in sent_messages[:3]
     }
-    purged = await general.purge(limit=2)
-    assert {message.id for message in purged} == {sent_messages[3].id, sent_messages[4].id}
+    purged_messages = await general.purge(limit=2)
+    assert {message.id for message in purged_messages} == {sent_messages[3].id, sent_messages[4].id}
 
 
 async def test_attachments_are_returned_as_sent(bot: Bot, general: discord.TextChannel) -> None:
@@ -150,8 +150,8 @@ async def test_embeds_keep_every_part(general: discord.TextChannel) -> None:
     assert received_embed.image.url is not None
     assert received_embed.image.url.startswith("http")
 
-    suppressed = await message.edit(suppress=True)
-    assert suppressed.flags.suppress_embeds
+    suppressed_message = await message.edit(suppress=True)
+    assert suppressed_message.flags.suppress_embeds
 
 
 async def test_reactions_are_counted_listed_and_removed(
@@ -174,8 +174,8 @@ async def test_reactions_are_counted_listed_and_removed(
     reaction, user = await bot.wait_event("reaction_remove")
     assert (reaction.count, user.id) == (1, setup.bob.id)
     await message.clear_reactions()
-    cleared, _ = await bot.wait_event("reaction_clear")
-    assert cleared.id == message.id
+    cleared_message, _ = await bot.wait_event("reaction_clear")
+    assert cleared_message.id == message.id
 
 
 async def test_threads_are_created_joined_archived_and_listed(
@@ -197,7 +197,7 @@ async def test_threads_are_created_joined_archived_and_listed(
     await thread.edit(name="tale", archived=True)
     _, updated_thread = await bot.wait_event("thread_update", lambda _, updated_thread: updated_thread.archived)
     assert updated_thread.name == "tale"
-    assert [archived.id async for archived in general.archived_threads()] == [thread.id]
+    assert [archived_thread.id async for archived_thread in general.archived_threads()] == [thread.id]
     private_thread = await general.create_thread(
         name="secret", type=discord.ChannelType.private_thread, invitable=False
     )
@@ -328,10 +328,12 @@ async def test_channels_are_created_edited_restricted_and_deleted(
     # The library sends an empty list of overwrites and documents that the channel is synced with its category.
     await category.set_permissions(guild.default_role, view_channel=False)
     await bot.wait_event("guild_channel_update", lambda _, after: after.id == category.id)
-    synced = await guild.create_text_channel("ledger", category=category)
-    created = await bot.wait_event("guild_channel_create", lambda created: created.id == synced.id)
-    assert created.permissions_synced
-    assert not created.permissions_for(bob).view_channel
+    synced_channel = await guild.create_text_channel("ledger", category=category)
+    created_channel = await bot.wait_event(
+        "guild_channel_create", lambda created_channel: created_channel.id == synced_channel.id
+    )
+    assert created_channel.permissions_synced
+    assert not created_channel.permissions_for(bob).view_channel
     await guild.edit(name="Market Square")
     _, updated_channel = await bot.wait_event("guild_update")
     assert updated_channel.name == "Market Square"
@@ -340,8 +342,8 @@ async def test_channels_are_created_edited_restricted_and_deleted(
 async def test_error_responses_become_the_librarys_errors(
     bot: Bot, general: discord.TextChannel, setup: ClientSetup
 ) -> None:
-    unprivileged = await setup.world.bot(setup.guild, name="unprivileged")
-    async with run_bot(Bot(), unprivileged.token) as unprivileged_bot:
+    unprivileged_account = await setup.world.bot(setup.guild, name="unprivileged")
+    async with run_bot(Bot(), unprivileged_account.token) as unprivileged_bot:
         guild = unprivileged_bot.get_guild(setup.guild.id)
         assert guild is not None
         with pytest.raises(discord.Forbidden) as rejection:
@@ -369,11 +371,11 @@ async def test_messages_are_pinned_and_unpinned(bot: Bot, general: discord.TextC
     assert channel.id == general.id
     notice = await bot.wait_event("message", lambda message: message.type is discord.MessageType.pins_add)
     assert notice.reference.message_id == message.id
-    pins = [pinned async for pinned in general.pins()]
-    assert [pinned.id for pinned in pins] == [message.id]
+    pins = [pinned_message async for pinned_message in general.pins()]
+    assert [pinned_message.id for pinned_message in pins] == [message.id]
     assert pins[0].pinned
     await message.unpin()
-    assert [pinned async for pinned in general.pins()] == []
+    assert [pinned_message async for pinned_message in general.pins()] == []
 
 
 async def test_users_join_by_invite(bot: Bot, general: discord.TextChannel, setup: ClientSetup) -> None:

@@ -190,12 +190,14 @@ async def test_a_user_uses_every_feature_of_an_app(setup: ClientSetup, bob_sessi
         sku_id = int(await create_sku(setup))
         add_commands(app.tree, guild, sku_id)
 
-        synced = await app.tree.sync(guild=guild)
+        synced_commands = await app.tree.sync(guild=guild)
         fetched_commands = await app.tree.fetch_commands(guild=guild)
 
-        assert {command.name for command in synced} == {"greet", "slow", "Poke", "Shout", "panel", "prove"}
-        assert [command.id for command in fetched_commands] == [command.id for command in synced]
-        bob.commands = {command.name: {"id": str(command.id), "type": command.type.value} for command in synced}
+        assert {command.name for command in synced_commands} == {"greet", "slow", "Poke", "Shout", "panel", "prove"}
+        assert [command.id for command in fetched_commands] == [command.id for command in synced_commands]
+        bob.commands = {
+            command.name: {"id": str(command.id), "type": command.type.value} for command in synced_commands
+        }
 
         # Autocomplete an option, then run the command.
         await bob.run(
@@ -229,8 +231,8 @@ async def test_a_user_uses_every_feature_of_an_app(setup: ClientSetup, bob_sessi
 
         # A deferred ephemeral response, its edit, and a follow-up.
         await bob.run("slow", options=[{"type": CommandOptionType.SUB_COMMAND, "name": "think"}])
-        loading = await bob.next_message()
-        assert loading["flags"] == MessageFlags.EPHEMERAL | MessageFlags.LOADING
+        loading_message = await bob.next_message()
+        assert loading_message["flags"] == MessageFlags.EPHEMERAL | MessageFlags.LOADING
         assert (await bob.next_update())["content"] == "thought"
         assert (await bob.next_message())["content"] == "and more"
         assert (await bob.next_update())["content"] == "and much more"

@@ -149,8 +149,8 @@ async def test_attachments_and_embeds_are_returned_as_sent(bot: Bot, setup: Clie
     assert sent_embed.image is not None
     assert await sent_embed.image.read() == ONE_PIXEL_PNG
 
-    cleared = await message.edit("nothing to see", attachments=None, embeds=None)
-    assert (list(cleared.attachments), list(cleared.embeds)) == ([], [])
+    cleared_message = await message.edit("nothing to see", attachments=None, embeds=None)
+    assert (list(cleared_message.attachments), list(cleared_message.embeds)) == ([], [])
 
 
 async def test_reactions_are_counted_listed_and_removed(bot: Bot, setup: ClientSetup) -> None:
@@ -195,8 +195,8 @@ async def test_threads_and_forum_posts_are_created_joined_and_archived(bot: Bot,
     await bot.rest.edit_channel(thread, archived=True)
     update_event = await bot.wait_event(hikari.GuildThreadUpdateEvent, lambda event: event.thread.is_archived)
     assert update_event.thread_id == thread.id
-    archived = await bot.rest.fetch_public_archived_threads(message.channel_id)
-    assert [archived_thread.id for archived_thread in archived] == [thread.id]
+    archived_threads = await bot.rest.fetch_public_archived_threads(message.channel_id)
+    assert [archived_thread.id for archived_thread in archived_threads] == [thread.id]
 
     forum = await bot.rest.create_guild_forum_channel(
         setup.guild.id, "ideas", available_tags=[hikari.ForumTag(name="good")]
@@ -225,7 +225,7 @@ async def test_roles_are_created_edited_assigned_and_removed(bot: Bot, setup: Cl
     assert entry.entry.action_type is hikari.AuditLogEventType.MEMBER_ROLE_UPDATE
     cached = bot.cache.get_member(setup.guild.id, setup.bob.id)
     assert cached is not None
-    assert role.id in [assigned.id for assigned in cached.get_roles()]
+    assert role.id in [assigned_role.id for assigned_role in cached.get_roles()]
     await bot.rest.remove_role_from_member(setup.guild.id, setup.bob.id, role)
     await bot.wait_event(hikari.MemberUpdateEvent, lambda event: role.id not in event.member.role_ids)
     await bot.rest.delete_role(setup.guild.id, role)
@@ -278,8 +278,8 @@ async def test_channels_are_created_edited_restricted_and_deleted(bot: Bot, setu
 
 
 async def test_error_responses_become_the_librarys_errors(bot: Bot, setup: ClientSetup) -> None:
-    unprivileged = await setup.world.bot(setup.guild, name="unprivileged")
-    async with run_bot(Bot(setup, unprivileged.token)) as unprivileged_bot:
+    unprivileged_account = await setup.world.bot(setup.guild, name="unprivileged")
+    async with run_bot(Bot(setup, unprivileged_account.token)) as unprivileged_bot:
         with pytest.raises(hikari.ForbiddenError) as rejection:
             await unprivileged_bot.rest.create_role(setup.guild.id, name="mine")
         assert rejection.value.code == 50013

@@ -108,8 +108,8 @@ class BotProcess:
         remaining_output = await asyncio.wait_for(self._process.stdout.read(), TIMEOUT_SECONDS)
         await self._process.wait()
         self.log += [json.loads(line).get("log", "") for line in remaining_output.splitlines()]
-        unexpected = [line for line in self.log if line and not line.startswith(EXPECTED_LOG_PREFIXES)]
-        assert not unexpected, unexpected
+        unexpected_lines = [line for line in self.log if line and not line.startswith(EXPECTED_LOG_PREFIXES)]
+        assert not unexpected_lines, unexpected_lines
 
 
 EXPECTED_LOG_PREFIXES: Final = (

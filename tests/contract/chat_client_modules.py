@@ -330,7 +330,7 @@ def worker_values_script() -> str:
 
 def rpc_module() -> str:
     """Return the source of `rpc.js`."""
-    included = {name: rule.included_scopes for name, rule in scopes.SCOPES.items() if rule.included_scopes}
+    included_scopes = {name: rule.included_scopes for name, rule in scopes.SCOPES.items() if rule.included_scopes}
     tables = {
         "ACTIVITY_COMMAND_SCOPES": (
             "Scopes that a command of an activity requires.",
@@ -340,7 +340,7 @@ def rpc_module() -> str:
             "Scopes that the subscription of an activity to an event requires.",
             rpc_scopes.ACTIVITY_EVENT_SCOPES,
         ),
-        "INCLUDED_SCOPES": ("Scopes that include others (spec/webhooks-and-interactions.md#8.5).", included),
+        "INCLUDED_SCOPES": ("Scopes that include others (spec/webhooks-and-interactions.md#8.5).", included_scopes),
     }
     return "\n".join(
         [

@@ -536,8 +536,8 @@ async def _join_stage_as_owner(builder: RequestBuilder, caller: Actor, request: 
     await builder.join_voice(builder.owner, builder.prepared_guild.stage_channel_id)
     request.values["user_id"] = str(builder.owner.id)
     if request.body is not None:
-        unsuppressed = {"channel_id": builder.prepared_guild.stage_channel_id, "suppress": False}
-        (await builder.owner.patch(f"{builder.guild_path}/voice-states/@me", json=unsuppressed)).ok()
+        unsuppressed_state = {"channel_id": builder.prepared_guild.stage_channel_id, "suppress": False}
+        (await builder.owner.patch(f"{builder.guild_path}/voice-states/@me", json=unsuppressed_state)).ok()
         request.body = {"channel_id": builder.prepared_guild.stage_channel_id, "suppress": True}
 
 

@@ -85,8 +85,8 @@ async def create_seeds(prepared_guild: PreparedGuild) -> Seeds:
     }
     general_path = f"/channels/{guild.general}"
     bot_message = await create(f"{general_path}/messages", {"content": "by the bot"}, actor=bot)
-    pinned = await create(f"{general_path}/messages", {"content": "pinned"})
-    (await owner.put(f"{general_path}/messages/pins/{pinned}")).ok()
+    pinned_message = await create(f"{general_path}/messages", {"content": "pinned"})
+    (await owner.put(f"{general_path}/messages/pins/{pinned_message}")).ok()
     deletable_messages = [await create(f"{general_path}/messages", {"content": "to delete"}) for _ in range(2)]
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}, {"poll_media": {"text": "no"}}]}
     bot_poll = await create(f"{general_path}/messages", {"poll": poll}, actor=bot)
@@ -134,7 +134,7 @@ async def create_seeds(prepared_guild: PreparedGuild) -> Seeds:
         "update_message": Seed(bot, {"message_id": bot_message}, {"content": "edited"}),
         "poll_expire": Seed(bot, {"message_id": bot_poll}),
         "bulk_delete_messages": Seed(bot, {}, {"messages": deletable_messages}),
-        "deprecated_delete_pin": Seed(bot, {"message_id": pinned}),
+        "deprecated_delete_pin": Seed(bot, {"message_id": pinned_message}),
         "get_guild_ban": Seed(bot, {"user_id": str(banned_user.id)}),
         "unban_user_from_guild": Seed(bot, {"user_id": str(banned_user.id)}),
         "bulk_ban_users_from_guild": Seed(bot, {}, {"user_ids": [str((await world.user()).id)]}),

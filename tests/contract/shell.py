@@ -164,10 +164,12 @@ class Shell:
         # An HTTP error is a failed command.
         (home / ".curlrc").write_text("silent\nshow-error\nfail-with-body\n")
         # The options and variables of the make command that runs the tests do not apply to the commands of the reader.
-        removed = ("HUBBUB_", "PYTEST_", "MAKE", "MFLAGS")
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(removed)}
-        inherited.pop("ARGS", None)
-        self.variables = inherited | {
+        removed_prefixes = ("HUBBUB_", "PYTEST_", "MAKE", "MFLAGS")
+        inherited_variables = {
+            name: value for name, value in os.environ.items() if not name.startswith(removed_prefixes)
+        }
+        inherited_variables.pop("ARGS", None)
+        self.variables = inherited_variables | {
             "HOME": str(home),
             "CURL_HOME": str(home),
             "XDG_RUNTIME_DIR": str(home),
@@ -228,7 +230,7 @@ class Shell:
             text = text.replace("make ", "make --dry-run ", 1)
         ready = next((ready_text for pattern, ready_text in READY_TEXTS.items() if re.search(pattern, text)), None)
         if ready is None:
-            printed = self._run_to_end(text, location)
+            printed_text = self._run_to_end(text, location)
         else:
             terminal = Terminal(text, self.folder, self.variables)
             self._programs.append(terminal)
@@ -236,12 +238,12 @@ class Shell:
                 terminal.wait_printed(prompt)
                 terminal.type_text(line)
             terminal.wait_printed(ready)
-            printed = terminal.printed
+            printed_text = terminal.printed
         if command.output:
             # Programs that keep running also print log records before and after the documented output.
             other_output = "" if ready is None else "..."
-            assert matches(other_output + self._localize(command.output) + other_output, printed), (
-                f"{location}: {command.text}printed\n{printed}\ninstead of\n{command.output}"
+            assert matches(other_output + self._localize(command.output) + other_output, printed_text), (
+                f"{location}: {command.text}printed\n{printed_text}\ninstead of\n{command.output}"
             )
 
     def _run_to_end(self, text: str, location: str) -> str:

@@ -72,10 +72,10 @@ def test_the_guide_can_be_applied(tmp_path: Path) -> None:
         path = tmp_path / target["path"]
         path.write_text(f"{path.read_text().rstrip()}\n\n\n{block.text}")
 
-    skipped = " or ".join((*SLOW_TESTS, "postgres"))
+    skip_expression = " or ".join((*SLOW_TESTS, "postgres"))
     for files, selection in (
         (SERVER_TESTS, f"({' or '.join(OPERATION_TESTS)}) and not postgres"),
-        (operation_contracts(), f"not ({skipped})"),
+        (operation_contracts(), f"not ({skip_expression})"),
     ):
         run_tests(tmp_path, files, selection)
 

@@ -65,13 +65,14 @@ _SQL_PATTERN = re.compile(r"\s*(SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|WI
 
 
 def test_only_actions_emit_and_write_the_audit_log() -> None:
-    emitting = {
+    emitting_modules = {
         display_path(path)
         for path in slice_files()
-        if path.name != "actions.py" and any(called.endswith(("tx.emit", "audit.record")) for _, called in calls(path))
+        if path.name != "actions.py"
+        and any(called_name.endswith(("tx.emit", "audit.record")) for _, called_name in calls(path))
     }
 
-    assert emitting == EMITTING_FILES
+    assert emitting_modules == EMITTING_FILES
 
 
 def test_only_stores_contain_sql() -> None:
@@ -87,7 +88,7 @@ def test_message_content_does_not_access_the_store() -> None:
         for path in python_files(content)
         for node in ast.walk(parse_file(path))
         if isinstance(node, ast.Import | ast.ImportFrom)
-        for name in (getattr(node, "module", None) or "", *(imported.name for imported in node.names))
+        for name in (getattr(node, "module", None) or "", *(imported_name.name for imported_name in node.names))
         if STORE_NAMES & set(name.split("."))
     ]
 
@@ -133,7 +134,7 @@ def _imports_message_store(path: Path) -> bool:
     return any(
         isinstance(node, ast.ImportFrom)
         and node.module == package
-        and name in {imported.asname or imported.name for imported in node.names}
+        and name in {imported_name.asname or imported_name.name for imported_name in node.names}
         for node in ast.walk(parse_file(path))
     )
 
@@ -234,8 +235,12 @@ def _is_public(slice_name: str, names: tuple[str, ...]) -> bool:
     package = importlib.import_module(f"hubbub.server.{slice_name}")
     if names[0] not in package.__all__:
         return False
-    exported = getattr(package, names[0])
-    return len(names) == 1 or not isinstance(exported, ModuleType) or names[1] in _public_names(slice_name, names[0])
+    exported_object = getattr(package, names[0])
+    return (
+        len(names) == 1
+        or not isinstance(exported_object, ModuleType)
+        or names[1] in _public_names(slice_name, names[0])
+    )
 
 
 def _public_names(slice_name: str, module_name: str | None) -> set[str]:
@@ -272,19 +277,19 @@ def test_every_slice_is_mounted() -> None:
     folders = {slice_of(path) for path in slice_files() if path.name == "__init__.py"} - {
         f"{tier}.__init__" for tier in TIERS
     }
-    declared = {
+    declared_slices = {
         name: package.SLICE
         for name in folders
         if hasattr(package := importlib.import_module(f"hubbub.server.{name}"), "SLICE")
     }
 
-    assert folders - declared.keys() == set()
-    assert {name: slice_.name for name, slice_ in declared.items()} == {
-        name: name.partition(".")[2] for name in declared
+    assert folders - declared_slices.keys() == set()
+    assert {name: slice_.name for name, slice_ in declared_slices.items()} == {
+        name: name.partition(".")[2] for name in declared_slices
     }
     mounted_ids = Counter(id(slice_) for slice_ in composition.SLICES)
-    assert {name for name, slice_ in declared.items() if mounted_ids[id(slice_)] != 1} == set()
-    assert len(composition.SLICES) == len(declared)
+    assert {name for name, slice_ in declared_slices.items() if mounted_ids[id(slice_)] != 1} == set()
+    assert len(composition.SLICES) == len(declared_slices)
 
 
 def test_tiers_contain_only_slices() -> None:
@@ -320,8 +325,8 @@ def test_only_clocks_read_the_system_time() -> None:
     readers = {
         display_path(path)
         for path in python_files(SOURCE)
-        for _, called in calls(path)
-        if called in {"time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "datetime.datetime.now"}
+        for _, called_name in calls(path)
+        if called_name in {"time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "datetime.datetime.now"}
     }
 
     # All other code receives a clock; these modules implement it for the server and the SDK.

@@ -54,7 +54,7 @@ _TABLE_PATTERN = re.compile(r"CREATE TABLE (\w+) \((.*?)\n\)", re.DOTALL)
 
 
 def test_every_table_of_a_guild_is_archived_or_has_a_reason() -> None:
-    archived = {table.name for resource in SLICES for table in resource.archive}
+    archived_tables = {table.name for resource in SLICES for table in resource.archive}
     texts = [path.read_text() for path in sorted(migrations.DIRECTORY.glob("*.sql"))]
     tables = dict(match for text in texts for match in _TABLE_PATTERN.findall(text))
     guild_tables = {
@@ -63,7 +63,7 @@ def test_every_table_of_a_guild_is_archived_or_has_a_reason() -> None:
         if re.search(r"\b(guild_id|channel_id|message_id)\b", columns) and name not in _PRIVATE_TABLES
     }
 
-    assert guild_tables - archived == NOT_ARCHIVED.keys()
+    assert guild_tables - archived_tables == NOT_ARCHIVED.keys()
 
 
 _PRIVATE_TABLES = {

@@ -147,11 +147,11 @@ async def test_every_mutation_publishes_its_events_and_writes_its_audit_entries(
 def mutating_endpoints() -> list[Endpoint]:
     """Return every operation that changes a guild. Pruning is last, because it advances the clock."""
     endpoints = {endpoint.name: endpoint for endpoint in (*endpoints_for(Auth.USER), *endpoints_for(Auth.BOT))}
-    excluded = {"leave_guild", "delete_guild", *JOIN_REQUEST_OPERATIONS}
+    excluded_names = {"leave_guild", "delete_guild", *JOIN_REQUEST_OPERATIONS}
     mutations = [
         endpoint
         for endpoint in endpoints.values()
-        if endpoint.operation.method != "GET" and endpoint.name not in excluded
+        if endpoint.operation.method != "GET" and endpoint.name not in excluded_names
     ]
     return sorted(mutations, key=lambda endpoint: endpoint.name == "prune_guild")
 
@@ -162,13 +162,15 @@ def expected_entries(endpoint: Endpoint) -> set[int]:
 
 
 def test_partial_writes_lists_only_mutations_that_declare_more_audit_actions() -> None:
-    declared = {endpoint.name: set(endpoint.operation.audits) for endpoint in mutating_endpoints()}
+    declared_actions = {endpoint.name: set(endpoint.operation.audits) for endpoint in mutating_endpoints()}
 
-    assert set(PARTIAL_WRITES) - declared.keys() == set()
-    assert {name for name, kinds in PARTIAL_WRITES.items() if not kinds < declared[name]} == set()
+    assert set(PARTIAL_WRITES) - declared_actions.keys() == set()
+    assert {name for name, kinds in PARTIAL_WRITES.items() if not kinds < declared_actions[name]} == set()
     # The test above does not call operations that a webhook token or an OAuth2 token authorizes, operations of a lobby
     # that is linked to a channel, and the acceptance of an invite that grants roles.
-    untested_operations = {name for name, operation in operations().items() if operation.audits} - declared.keys()
+    untested_operations = {
+        name for name, operation in operations().items() if operation.audits
+    } - declared_actions.keys()
     assert untested_operations == {
         "update_webhook_by_token",
         "delete_webhook_by_token",
@@ -182,13 +184,13 @@ def test_partial_writes_lists_only_mutations_that_declare_more_audit_actions() -
 
 
 def test_every_audit_action_is_declared_by_an_operation() -> None:
-    declared = {action for operation in operations().values() for action in operation.audits}
+    declared_actions = {action for operation in operations().values() for action in operation.audits}
     # Auto moderation reacts to other operations, and the operator's actions are not operations.
     consequences = {
         action for action in AuditLogAction if action.name.startswith(("AUTO_MODERATION_", "GUILD_MIGRATE_"))
     }
 
-    assert set(AuditLogAction) - declared - consequences == set(NEVER_WRITTEN)
+    assert set(AuditLogAction) - declared_actions - consequences == set(NEVER_WRITTEN)
 
 
 async def test_every_audit_action_is_written_by_the_server(builder: RequestBuilder) -> None:

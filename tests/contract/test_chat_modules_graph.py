@@ -111,11 +111,11 @@ def test_imported_names_are_exported() -> None:
             target = posixpath.normpath(posixpath.join(posixpath.dirname(module), path))
             if target not in sources:
                 continue
-            exported = {*_EXPORT_PATTERN.findall(sources[target])}
+            exported_names = {*_EXPORT_PATTERN.findall(sources[target])}
             for group in _EXPORT_GROUP_PATTERN.findall(sources[target]):
-                exported |= {re.split(r" as |: ", name.strip())[-1] for name in group.split(",")}
-            imported = {name.strip().split(" as ")[0] for name in names.split(",") if name.strip()}
-            unknown_imports += [f"{module} imports {name} from {path}" for name in imported - exported]
+                exported_names |= {re.split(r" as |: ", name.strip())[-1] for name in group.split(",")}
+            imported_names = {name.strip().split(" as ")[0] for name in names.split(",") if name.strip()}
+            unknown_imports += [f"{module} imports {name} from {path}" for name in imported_names - exported_names]
     assert unknown_imports == []
 
 
@@ -162,8 +162,8 @@ def test_network_and_ui_import_only_their_own_modules() -> None:
 
 def test_every_module_is_imported() -> None:
     imports = _imports()
-    imported = set().union(*imports.values())
-    assert set(imports) - imported - CLASSIC_SCRIPTS == {"main.js", "rehearsal/main.js"}
+    imported_names = set().union(*imports.values())
+    assert set(imports) - imported_names - CLASSIC_SCRIPTS == {"main.js", "rehearsal/main.js"}
 
 
 def test_exported_names_are_unique() -> None:

@@ -178,13 +178,13 @@ def unknown_names(path: Path) -> Iterator[str]:
     if "`" not in source:
         return
     tree, name = ast.parse(source), path.relative_to(ROOT).as_posix()
-    allowed = ALLOWED.get(name, ("", ""))[0].split()
+    allowed_names = ALLOWED.get(name, ("", ""))[0].split()
     module_names = cache(lambda: defined_in(tree) | {sibling.stem for sibling in path.parent.iterdir()})
     scope_names = cache(names_in)
     for docstring in docstrings(tree):
         text = str(docstring.node.value)
         for match in _NAME_PATTERN.finditer(text):
-            if match[1] in allowed or (docstring.is_field and match[1].islower()):
+            if match[1] in allowed_names or (docstring.is_field and match[1].islower()):
                 continue
             if not _exists(match[1], scope_names(docstring.scope)) and not _exists(match[1], module_names()):
                 yield f"{name}:{docstring.node.lineno + text.count(chr(10), 0, match.start())}: {match[0]}"

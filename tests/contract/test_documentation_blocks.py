@@ -146,9 +146,11 @@ urllib.request.urlopen(response["url"]).close()
 
 
 def check_sdk_program_runs(shell: Shell, page_blocks: Sequence[Block]) -> None:
-    names, awaited, looped, talking = (block.text for block in page_blocks)
+    names, awaiting_program, looping_program, talking_program = (block.text for block in page_blocks)
     (shell.folder / "browser.py").write_text(SDK_BROWSER)
-    program = SDK_PROGRAM.format(names=names, awaited=textwrap.indent(awaited, "    "), looped=looped, talking=talking)
+    program = SDK_PROGRAM.format(
+        names=names, awaited=textwrap.indent(awaiting_program, "    "), looped=looping_program, talking=talking_program
+    )
     completed = subprocess.run(
         [sys.executable, "-c", program],
         cwd=shell.folder,
@@ -217,9 +219,9 @@ def test_the_bot_greets(hubbub):
 def check_failure_report_looks_as_shown(shell: Shell, page_blocks: Sequence[Block]) -> None:
     [block] = page_blocks
     (shell.folder / "reported.py").write_text(TEST_WITH_REPORT)
-    printed = run_pytest(shell, "reported.py", status=1)
+    printed_text = run_pytest(shell, "reported.py", status=1)
     expected = re.sub(r"\d\d:\d\d:\d\d\.\d{3}|:\d{5},|2\d{3}-\d\d-\d\d|\d{3}\+00:00", "...", block.text)
-    assert matches(f"...{expected}...", printed), printed
+    assert matches(f"...{expected}...", printed_text), printed_text
 
 
 def check_payment_provider_charges_and_refunds(shell: Shell, page_blocks: Sequence[Block]) -> None:
@@ -378,8 +380,10 @@ def is_used(name: str, block: Block) -> bool:
     other_texts = "".join(
         other.text for other in blocks(block.page) if other != block and other.language != OUTPUT_LANGUAGE
     )
-    imported = Path(name).stem if name.endswith(".py") else name
-    return name.startswith("test_") or name == "pytest.ini" or re.search(rf"\b{imported}\b", other_texts) is not None
+    imported_name = Path(name).stem if name.endswith(".py") else name
+    return (
+        name.startswith("test_") or name == "pytest.ini" or re.search(rf"\b{imported_name}\b", other_texts) is not None
+    )
 
 
 def test_every_block_is_executed_or_marked_as_output() -> None:
@@ -476,9 +480,9 @@ def run_test_files(shell: Shell, page: str) -> None:
         return
     if page == "README.md":
         (shell.folder / "conftest.py").write_text("from examples.test_bot import bot\n")
-    printed = run_pytest(shell, *(str(block.file_name) for block in test_blocks), status=0)
+    printed_text = run_pytest(shell, *(str(block.file_name) for block in test_blocks), status=0)
     count = sum(len(re.findall(r"^(?:async )?def test_", block.text, re.MULTILINE)) for block in test_blocks)
-    assert re.search(rf"^{count} passed", printed, re.MULTILINE), printed
+    assert re.search(rf"^{count} passed", printed_text, re.MULTILINE), printed_text
 
 
 def run_pytest(shell: Shell, *arguments: str, status: int) -> str:
@@ -529,14 +533,14 @@ def unknown_parts(command: str) -> list[str]:
     except AssertionError as error:
         return [str(error)]
     problems = []
-    for word, following in itertools.pairwise([*remaining_words, ""]):
+    for word, next_word in itertools.pairwise([*remaining_words, ""]):
         if not word.startswith("--"):
             continue
         action = parser._option_string_actions.get(word)
         if action is None:
             problems.append(f"{word} is not an option")
-        elif action.choices is not None and not is_choice(following, [str(choice) for choice in action.choices]):
-            problems.append(f"{word} {following} is not one of {list(action.choices)}")
+        elif action.choices is not None and not is_choice(next_word, [str(choice) for choice in action.choices]):
+            problems.append(f"{word} {next_word} is not one of {list(action.choices)}")
     return problems
 
 

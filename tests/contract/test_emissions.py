@@ -8,11 +8,11 @@ from tests.world import World
 
 async def test_an_undeclared_event_fails_the_test(world: World) -> None:
     guild = await world.guild()
-    declared = wire.CREATE_MESSAGE.emits
+    declared_events = wire.CREATE_MESSAGE.emits
     object.__setattr__(wire.CREATE_MESSAGE, "emits", ())
     try:
         with pytest.raises(AssertionError, match=r"create_message.*MESSAGE_CREATE"):
             await guild.send_message(guild.owner)
     finally:
-        object.__setattr__(wire.CREATE_MESSAGE, "emits", declared)
+        object.__setattr__(wire.CREATE_MESSAGE, "emits", declared_events)
     await guild.send_message(guild.owner)

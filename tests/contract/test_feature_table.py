@@ -16,10 +16,10 @@ def test_the_tests_of_the_features_exist() -> None:
     assert f"{counts[0]} work, {counts[1]} work partly, {counts[2]} are missing" in table
     assert [name for name, state, _, test in rows if state == "yes" and not test] == []
 
-    defined = {
+    defined_tests = {
         name
         for folder in ("tests/web", "tests/server")
         for path in (ROOT / folder).rglob("test_*.py")
         for name in re.findall(r"^(?:async )?def (test_\w+)", path.read_text(), re.MULTILINE)
     }
-    assert [test for _, _, _, test in rows if test and test not in defined] == []
+    assert [test for _, _, _, test in rows if test and test not in defined_tests] == []

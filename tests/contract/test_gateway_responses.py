@@ -49,10 +49,10 @@ async def test_all_members_can_be_requested_once_in_30_seconds(limited_world: Wo
     assert len((await session.next("GUILD_MEMBERS_CHUNK"))["members"]) == 2
     await session.send(GatewayOpcode.REQUEST_GUILD_MEMBERS, request)
 
-    limited = await session.next("RATE_LIMITED")
-    assert limited["opcode"] == GatewayOpcode.REQUEST_GUILD_MEMBERS
-    assert limited["meta"] == {"guild_id": str(guild.id), "nonce": "again"}
-    assert 0 < limited["retry_after"] <= 30
+    rate_limit = await session.next("RATE_LIMITED")
+    assert rate_limit["opcode"] == GatewayOpcode.REQUEST_GUILD_MEMBERS
+    assert rate_limit["meta"] == {"guild_id": str(guild.id), "nonce": "again"}
+    assert 0 < rate_limit["retry_after"] <= 30
 
 
 async def test_a_resumed_session_receives_missed_events(world: World) -> None:

@@ -251,11 +251,11 @@ async def test_an_installed_bot_gets_only_permissions_of_the_installer(world: Wo
     permissions = str(int(MISSING_PERMISSION | Permissions.KICK_MEMBERS | Permissions.ADMINISTRATOR))
     body = {"guild_id": str(setup.guild.id), "permissions": permissions}
 
-    installed = await client.authorize(
+    installation = await client.authorize(
         setup.caller, "bot", body=body, response_type=None, redirect_uri=None, permissions=permissions
     )
 
-    installed.ok()
+    installation.ok()
     [role_id] = (await setup.guild.owner.get(f"/guilds/{setup.guild.id}/members/{client.bot.id}")).ok()["roles"]
     overwrites, roles, caller_roles = await read_grants(setup)
     assert roles.pop(role_id)[0] == str(Permissions.KICK_MEMBERS)
@@ -266,12 +266,12 @@ async def test_an_installed_bot_gets_only_permissions_of_the_installer(world: Wo
 
 
 def test_every_operation_that_changes_channels_roles_or_rules_is_covered() -> None:
-    changing = {
+    changing_operations = {
         name
         for name, operation in operations().items()
         if WATCHED_EVENTS & {event.name for event in operation.emits or ()}
     }
-    covered = {operation for _, operation in ATTEMPTS.values()}
-    assert changing - covered - EXEMPT.keys() == set()
-    assert EXEMPT.keys() - changing == set()
-    assert covered <= operations().keys()
+    covered_operations = {operation for _, operation in ATTEMPTS.values()}
+    assert changing_operations - covered_operations - EXEMPT.keys() == set()
+    assert EXEMPT.keys() - changing_operations == set()
+    assert covered_operations <= operations().keys()

@@ -92,14 +92,16 @@ def called_operations() -> set[tuple[str, str]]:
     for module, code in sources.items():
         for target in _IMPORT_PATTERN.findall(code):
             importers.setdefault((module.parent / target).resolve(), []).append(code)
-    called = set()
+    called_routes = set()
     for module, code in sources.items():
         paths = Paths(_constants(importers.get(module.resolve(), [])) | _constants([code]))
         for match in _CALL_PATTERN.finditer(code):
             for method in re.findall(r'"([A-Z]+)"', match["method"]):
-                called |= {(method, path) for path in paths.expand(match["path"])}
-        called |= {("GET", path) for image in _IMAGE_PATTERN.findall(code) for path in paths.expand(f"`{image}`")}
-    return called
+                called_routes |= {(method, path) for path in paths.expand(match["path"])}
+        called_routes |= {
+            ("GET", path) for image in _IMAGE_PATTERN.findall(code) for path in paths.expand(f"`{image}`")
+        }
+    return called_routes
 
 
 def needs_screen(operation: Operation[Any, Any]) -> bool:
@@ -125,22 +127,22 @@ def administration() -> dict[str, tuple[str, str]]:
 
 
 def test_calls_of_the_client_are_found() -> None:
-    called = called_operations()
+    called_routes = called_operations()
     assert {
         ("GET", "/guilds/{}/bans"),
         ("PUT", "/guilds/{}/members/{}/roles/{}"),
         ("PATCH", "/guilds/{}/widget"),
-    } <= called
-    assert ("GET", "/guilds/{}/widget.png") in called
+    } <= called_routes
+    assert ("GET", "/guilds/{}/widget.png") in called_routes
 
 
 def test_every_administration_of_a_guild_has_a_screen() -> None:
-    called = called_operations()
-    missing_calls = {name for name, call in administration().items() if call not in called}
+    called_routes = called_operations()
+    missing_calls = {name for name, call in administration().items() if call not in called_routes}
     assert sorted(missing_calls - WITHOUT_SCREEN.keys()) == [], "add a screen, or the reason why there is none"
 
 
 def test_reasons_are_only_given_for_operations_without_a_screen() -> None:
-    called = called_operations()
-    assert [name for name in WITHOUT_SCREEN if administration().get(name) in called] == []
+    called_routes = called_operations()
+    assert [name for name in WITHOUT_SCREEN if administration().get(name) in called_routes] == []
     assert WITHOUT_SCREEN.keys() - administration().keys() == set()

@@ -90,17 +90,17 @@ class PublicDescription:
 
 
 def test_integers_are_limited_as_in_the_public_api() -> None:
-    described = PublicDescription(public_api.document())
+    description = PublicDescription(public_api.document())
     table = {
         (endpoint.operation.method, _PARAMETER_PATTERN.sub("{}", endpoint.operation.path)): endpoint
         for endpoint in EndpointTable(SLICES)
     }
     too_wide_paths: set[str] = set()
-    for method, path, operation, parameters in described.operations():
+    for method, path, operation, parameters in description.operations():
         endpoint = table[method, path]
         for content in operation.get("requestBody", {}).get("content", {}).values():
             too_wide_paths.update(
-                described.find_too_wide(content["schema"], [endpoint.operation.body], (endpoint.name,))
+                description.find_too_wide(content["schema"], [endpoint.operation.body], (endpoint.name,))
             )
         query = endpoint.operation.query
         fields = () if query is NoneType else msgspec.structs.fields(query)
@@ -109,11 +109,11 @@ def test_integers_are_limited_as_in_the_public_api() -> None:
             name = parameter["name"]
             if parameter["in"] == "query" and name in types:
                 too_wide_paths.update(
-                    described.find_too_wide(parameter["schema"], [types[name]], (endpoint.name, name))
+                    description.find_too_wide(parameter["schema"], [types[name]], (endpoint.name, name))
                 )
 
     assert not too_wide_paths, "\n".join(sorted(too_wide_paths))
-    assert described.checked_count > 50
+    assert description.checked_count > 50
 
 
 def test_flags_are_limited_to_nonnegative_63_bit_numbers() -> None:

@@ -57,8 +57,8 @@ _LIMIT_PATTERN = re.compile(r"(^_?MAX_)|(^|_)(MOST|LEAST|LARGEST|BIGGEST|LONGEST
 
 def _is_allowed(path: str, phrase: str) -> bool:
     return any(
-        phrase.lower() == allowed and (path == place or (place.endswith("/") and path.startswith(place)))
-        for place, allowed in ALLOWED
+        phrase.lower() == allowed_phrase and (path == place or (place.endswith("/") and path.startswith(place)))
+        for place, allowed_phrase in ALLOWED
     )
 
 

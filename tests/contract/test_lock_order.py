@@ -21,7 +21,7 @@ def find_key(sql: str, parameters: tuple[Any, ...]) -> tuple[Any, ...] | None:
 @pytest.fixture
 def unordered_statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Descriptions of the statements that locked a row after they locked one with a higher key, in the same transaction."""
-    unordered: list[str] = []
+    unordered_texts: list[str] = []
     run = SqliteTx.run
 
     def checked_run(tx: SqliteTx, sql: str, *parameters: Any) -> int:
@@ -29,12 +29,12 @@ def unordered_statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         if key is not None:
             last_keys = tx.__dict__.setdefault("last_keys", {})
             if sql in last_keys and key < last_keys[sql]:
-                unordered.append(f"{sql}: {key} after {last_keys[sql]}")
+                unordered_texts.append(f"{sql}: {key} after {last_keys[sql]}")
             last_keys[sql] = key
         return run(tx, sql, *parameters)
 
     monkeypatch.setattr(SqliteTx, "run", checked_run)
-    return unordered
+    return unordered_texts
 
 
 def test_statements_for_many_rows_are_sorted_by_their_key() -> None:

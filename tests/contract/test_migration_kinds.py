@@ -24,31 +24,37 @@ def later_migrations() -> list[Migration]:
 
 
 def test_migrations_that_contract_the_schema_declare_it() -> None:
-    undeclared = {
+    undeclared_contracts = {
         f"{migration.number:04d}_{migration.name}": reasons
         for migration in later_migrations()
         if (reasons := contract_reasons(migration)) and not migration.oldest_schema
     }
 
-    assert undeclared == {}, "split these migrations: expand now, and contract in a later release with `-- contract:`"
+    assert undeclared_contracts == {}, (
+        "split these migrations: expand now, and contract in a later release with `-- contract:`"
+    )
 
 
 def test_only_migrations_that_contract_the_schema_declare_it() -> None:
-    declared = [migration.number for migration in migrations.load() if migration.oldest_schema]
+    declared_numbers = [migration.number for migration in migrations.load() if migration.oldest_schema]
 
-    assert [number for number in declared if not contract_reasons(migrations.load()[number - 1])] == []
+    assert [number for number in declared_numbers if not contract_reasons(migrations.load()[number - 1])] == []
 
 
 def test_programs_of_an_earlier_schema_run_on_each_contracted_one() -> None:
-    impossible = [migration.number for migration in later_migrations() if migration.oldest_schema >= migration.number]
+    impossible_numbers = [
+        migration.number for migration in later_migrations() if migration.oldest_schema >= migration.number
+    ]
 
-    assert impossible == []
+    assert impossible_numbers == []
 
 
 def test_migrations_of_the_first_release_are_classified() -> None:
-    earlier = [migration for migration in migrations.load() if 1 < migration.number <= FIRST_RELEASE_SCHEMA]
+    released_migrations = [migration for migration in migrations.load() if 1 < migration.number <= FIRST_RELEASE_SCHEMA]
 
-    assert {migration.number for migration in earlier if contract_reasons(migration)} == CONTRACTS_OF_THE_FIRST_RELEASE
+    assert {
+        migration.number for migration in released_migrations if contract_reasons(migration)
+    } == CONTRACTS_OF_THE_FIRST_RELEASE
 
 
 @pytest.mark.parametrize(

@@ -420,8 +420,8 @@ async def test_every_operation_requires_the_documented_permissions(matrix: Matri
             rejections = ((403, 50001), (400, 50024)) if is_in_guild else REJECTED_OUTCOMES
             expect(endpoint, "wrong guild", response, response.status == 404 or outcome(response) in rejections)
 
-        needed = permissions & ~Permissions.VIEW_CHANNEL if is_in_guild else permissions
-        for bit in single_bits(needed):
+        needed_permissions = permissions & ~Permissions.VIEW_CHANNEL if is_in_guild else permissions
+        for bit in single_bits(needed_permissions):
             # Without one of the bits the caller is rejected; in a visible channel, for missing permissions.
             await matrix.set_able_permissions(permissions & ~bit)
             response = await request.send(endpoint, matrix.able)
@@ -505,12 +505,14 @@ def test_the_tables_name_only_existing_operations() -> None:
 
 
 def test_every_operation_with_a_permission_check_is_covered() -> None:
-    covered = {endpoint.name for endpoint in (*endpoints_for(Auth.USER), *endpoints_for(Auth.BOT), *oauth2_endpoints())}
+    covered_names = {
+        endpoint.name for endpoint in (*endpoints_for(Auth.USER), *endpoints_for(Auth.BOT), *oauth2_endpoints())
+    }
     application_operations = {
         endpoint.name for endpoint in guild_endpoints() if endpoint.operation.path.startswith(APPLICATION_GUILDS_PREFIX)
     }
 
-    assert {endpoint.name for endpoint in checked_endpoints()} - covered - (
+    assert {endpoint.name for endpoint in checked_endpoints()} - covered_names - (
         application_operations - set(EXEMPT_OPERATIONS)
     ) == set(EXEMPT_OPERATIONS)
     assert {name for method, name in GROUP_ROWS} <= set(EXEMPT_OPERATIONS)

@@ -87,10 +87,10 @@ def user_columns() -> set[str]:
 
 
 def test_every_column_with_ids_of_users_is_declared() -> None:
-    declared = [column.column for column in personal_data.collect()]
+    declared_columns = [column.column for column in personal_data.collect()]
 
-    assert set(declared) - {"users.id"} == user_columns()
-    assert {name for name, count in Counter(declared).items() if count > 1} == set()
+    assert set(declared_columns) - {"users.id"} == user_columns()
+    assert {name for name, count in Counter(declared_columns).items() if count > 1} == set()
 
 
 def test_the_names_of_other_columns_exist() -> None:

@@ -69,23 +69,24 @@ def published_permissions() -> dict[str, set[str]]:
 
 
 def test_operations_that_require_permissions_name_them() -> None:
-    published = published_permissions()
-    unnamed = {
+    permissions_by_operation = published_permissions()
+    unnamed_permissions = {
         endpoint.name
         for endpoint in EndpointTable(SLICES)
-        if errors.MISSING_PERMISSIONS in endpoint.operation.raises and published[endpoint.name] <= READ_PERMISSIONS
+        if errors.MISSING_PERMISSIONS in endpoint.operation.raises
+        and permissions_by_operation[endpoint.name] <= READ_PERMISSIONS
     }
 
-    assert sorted(unnamed - set(OPERATIONS_WITHOUT_NAMED_PERMISSION)) == []
-    assert sorted(set(OPERATIONS_WITHOUT_NAMED_PERMISSION) - unnamed) == []
+    assert sorted(unnamed_permissions - set(OPERATIONS_WITHOUT_NAMED_PERMISSION)) == []
+    assert sorted(set(OPERATIONS_WITHOUT_NAMED_PERMISSION) - unnamed_permissions) == []
 
 
 def test_permissions_that_handlers_check_are_published() -> None:
-    published = published_permissions()
+    permissions_by_operation = published_permissions()
     unpublished_permissions = {
-        name: sorted(expected - published[name])
+        name: sorted(expected - permissions_by_operation[name])
         for name, bits in HANDLER_PERMISSIONS.items()
-        if (expected := set(openapi_texts.permission_names(bits)) - READ_PERMISSIONS) - published[name]
+        if (expected := set(openapi_texts.permission_names(bits)) - READ_PERMISSIONS) - permissions_by_operation[name]
     }
 
     assert unpublished_permissions == {}

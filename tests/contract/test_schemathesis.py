@@ -71,19 +71,21 @@ async def test_the_server_conforms_to_its_openapi_document(prepared_guild: Prepa
     loop = asyncio.get_running_loop()
 
     # The server runs in this event loop, so the blocking client runs in a thread.
-    succeeded: set[str] = set()
+    succeeded_names: set[str] = set()
     seeds = await create_seeds(prepared_guild)
-    problems = await loop.run_in_executor(None, lambda: list(_problems(prepared_guild, seeds, document, succeeded)))
+    problems = await loop.run_in_executor(
+        None, lambda: list(_problems(prepared_guild, seeds, document, succeeded_names))
+    )
 
     assert not problems, "\n".join(problems)
     names = {endpoint.name for endpoint in prepared_guild.world.app.table}
-    missed = sorted(names - succeeded)
-    print(f"{len(succeeded)} of {len(names)} operations succeeded; not {', '.join(missed)}")
-    assert len(succeeded) >= SUCCEEDED_OPERATIONS_MIN, missed
+    missed_names = sorted(names - succeeded_names)
+    print(f"{len(succeeded_names)} of {len(names)} operations succeeded; not {', '.join(missed_names)}")
+    assert len(succeeded_names) >= SUCCEEDED_OPERATIONS_MIN, missed_names
 
 
 def _problems(
-    prepared_guild: PreparedGuild, seeds: Seeds, document: dict[str, Any], succeeded: set[str]
+    prepared_guild: PreparedGuild, seeds: Seeds, document: dict[str, Any], succeeded_names: set[str]
 ) -> Iterator[str]:
     schema = schemathesis.openapi.from_dict(document)
     schema.config.base_url = prepared_guild.world.api
@@ -94,17 +96,17 @@ def _problems(
     for operation in operations:
         if not _is_removal(operation):
             endpoint = endpoints[operation.definition.raw["operationId"]]
-            problem = _send_seed(prepared_guild, seeds.build(endpoint), endpoint, operation, succeeded)
+            problem = _send_seed(prepared_guild, seeds.build(endpoint), endpoint, operation, succeeded_names)
             if problem is not None:
                 yield problem
     for operation in operations:
         endpoint = endpoints[operation.definition.raw["operationId"]]
         if _is_removal(operation):
-            problem = _send_seed(prepared_guild, seeds.build(endpoint), endpoint, operation, succeeded)
+            problem = _send_seed(prepared_guild, seeds.build(endpoint), endpoint, operation, succeeded_names)
             if problem is not None:
                 yield problem
         for mode in _generation_modes(endpoint):
-            problem = _send_generated(prepared_guild, endpoint, operation, mode, succeeded)
+            problem = _send_generated(prepared_guild, endpoint, operation, mode, succeeded_names)
             if problem is not None:
                 yield problem
 
@@ -133,7 +135,7 @@ def _send_generated(
     endpoint: Endpoint,
     operation: APIOperation[Any, Any, Any, Any],
     mode: GenerationMode,
-    succeeded: set[str],
+    succeeded_names: set[str],
 ) -> str | None:
     real = prepared_guild.path_values(endpoint)
     caller = prepared_guild.bot if Auth.BOT in endpoint.operation.auth else prepared_guild.guild.owner
@@ -154,7 +156,7 @@ def _send_generated(
         response = case.call(headers={"Authorization": caller.header}, timeout=60)
         case.validate_response(response, checks=CHECKS)
         if response.status_code < 400:
-            succeeded.add(endpoint.name)
+            succeeded_names.add(endpoint.name)
 
     try:
         run()
@@ -168,7 +170,7 @@ def _send_seed(
     seed: Seed,
     endpoint: Endpoint,
     operation: APIOperation[Any, Any, Any, Any],
-    succeeded: set[str],
+    succeeded_names: set[str],
 ) -> str | None:
     request_parts: dict[str, Any] = {"path_parameters": seed.path_values, "query": seed.query}
     if seed.body is not None:
@@ -182,7 +184,7 @@ def _send_seed(
         except (Exception, BaseExceptionGroup) as error:
             return f"{operation.label} (seeded): {_describe(error)}"
         if response.status_code < 400:
-            succeeded.add(endpoint.name)
+            succeeded_names.add(endpoint.name)
             return None
     return None
 

@@ -44,10 +44,10 @@ def test_few_modules_define_helpers_with_the_same_name() -> None:
 
 def test_renamed_variables_and_annotations_do_not_hide_a_repeated_function() -> None:
     function = 'def a(user: int) -> int:\n    """Add."""\n    total: int = user + 1\n    return total'
-    renamed = "def b(x):\n    y = x + 1\n    return y"
-    changed = "def c(x):\n    y = x + 2\n    return y"
+    renamed_source = "def b(x):\n    y = x + 1\n    return y"
+    changed_source = "def c(x):\n    y = x + 2\n    return y"
     first_body, second_body, other_body = (
-        _normalized_body(_parse_function(text)) for text in (function, renamed, changed)
+        _normalized_body(_parse_function(text)) for text in (function, renamed_source, changed_source)
     )
     assert first_body == second_body
     assert first_body != other_body

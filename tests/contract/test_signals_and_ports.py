@@ -21,7 +21,7 @@ MUTABLE_TYPES = (list, dict, set, bytearray)
 
 def signals() -> list[type]:
     """Return every class in a `signals.py`, and every class that a slice listens to."""
-    declared = {
+    declared_signals = {
         value
         for path in python_files(SERVER)
         if path.name == "signals.py"
@@ -30,7 +30,7 @@ def signals() -> list[type]:
         if isinstance(value, type) and value.__module__ == module.__name__
     }
     heard_signals = {kind for part in composition.SLICES for kind in part.listeners}
-    return sorted(declared | heard_signals, key=lambda kind: kind.__name__)
+    return sorted(declared_signals | heard_signals, key=lambda kind: kind.__name__)
 
 
 @pytest.mark.parametrize("kind", signals(), ids=lambda kind: kind.__name__)
@@ -152,16 +152,16 @@ def test_the_check_finds_a_listener_that_changes_a_signal() -> None:
 
 
 def test_every_port_is_declared_by_a_slice() -> None:
-    declared = [port for part in composition.SLICES for port in declared_ports(part)]
-    undeclared = []
+    declared_by_slices = [port for part in composition.SLICES for port in declared_ports(part)]
+    undeclared_ports = []
     for path in python_files(SERVER):
         if "import port" in (text := path.read_text()) or "import multi_port" in text:
             module = importlib.import_module(display_path(path).removesuffix(".py").replace("/", "."))
-            undeclared += [
+            undeclared_ports += [
                 value.name
                 for value in vars(module).values()
-                if isinstance(value, Port | MultiPort) and value not in declared
+                if isinstance(value, Port | MultiPort) and value not in declared_by_slices
             ]
 
-    assert undeclared == []
-    assert len(declared) > 20
+    assert undeclared_ports == []
+    assert len(declared_by_slices) > 20

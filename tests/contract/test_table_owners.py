@@ -115,10 +115,10 @@ def inserted_names(tree: ast.AST, name_prefix: re.Pattern[str] = _BEFORE_NAME_PA
     """Yield the expressions that f-strings insert into SQL as names of tables."""
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
-            for text, inserted in itertools.pairwise(node.values):
-                if isinstance(text, ast.Constant) and isinstance(inserted, ast.FormattedValue):
+            for text, inserted_value in itertools.pairwise(node.values):
+                if isinstance(text, ast.Constant) and isinstance(inserted_value, ast.FormattedValue):
                     if name_prefix.search(text.value):
-                        yield inserted.value
+                        yield inserted_value.value
 
 
 def literal_names(tree: ast.AST) -> set[int]:
@@ -199,12 +199,12 @@ def test_modules_outside_of_slices_write_no_tables() -> None:
 
 
 def test_modules_outside_of_slices_declare_the_tables_that_they_read() -> None:
-    undeclared = {}
+    undeclared_tables = {}
     for path in other_files():
         if tables := {table for table, _ in table_uses(path)} - set(getattr(import_file(path), "READS", ())):
-            undeclared[display_path(path)] = tables
+            undeclared_tables[display_path(path)] = tables
 
-    assert undeclared == {}
+    assert undeclared_tables == {}
 
 
 def test_names_of_tables_are_literals_except_in_declared_files() -> None:
@@ -236,7 +236,7 @@ def test_archived_tables_are_declared_by_their_owners() -> None:
 
 
 def test_exports_and_imports_use_only_the_declarations_of_the_owners() -> None:
-    declared = [table for part in composition.SLICES for table in part.archive]
+    declared_tables = [table for part in composition.SLICES for table in part.archive]
     codec_tables = [
         table
         for codec in records.CODECS.values()
@@ -244,7 +244,7 @@ def test_exports_and_imports_use_only_the_declarations_of_the_owners() -> None:
     ]
 
     # Users are read and written with functions of the slice `users`.
-    assert [table.name for table in codec_tables if not any(table is other for other in declared)] == ["users"]
+    assert [table.name for table in codec_tables if not any(table is other for other in declared_tables)] == ["users"]
 
 
 def test_the_check_finds_inserted_names() -> None:

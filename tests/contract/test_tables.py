@@ -28,16 +28,21 @@ from tests.contract.tables import (
 
 
 def test_every_declared_operation_has_exactly_one_handler() -> None:
-    handled = Counter(operation for part in SLICES for operation, _ in part.handlers())
+    handler_counts = Counter(operation for part in SLICES for operation, _ in part.handlers())
 
-    assert {name: handled[operation] for name, operation in operations().items() if handled[operation] != 1} == {}
+    assert {
+        name: handler_counts[operation] for name, operation in operations().items() if handler_counts[operation] != 1
+    } == {}
 
 
 def test_every_handler_serves_a_declared_operation() -> None:
-    declared = set(operations().values())
+    declared_operations = set(operations().values())
 
     assert [
-        handler.__qualname__ for part in SLICES for operation, handler in part.handlers() if operation not in declared
+        handler.__qualname__
+        for part in SLICES
+        for operation, handler in part.handlers()
+        if operation not in declared_operations
     ] == []
 
 
@@ -60,17 +65,17 @@ def test_handlers_are_named_like_their_operations() -> None:
 
 def test_details_of_operations_are_in_the_docstrings_of_their_handlers() -> None:
     """The API reference and the OpenAPI file publish the docstring of a handler, and no string after a declaration."""
-    unpublished = [
-        f"{display_path(path)}:{following.lineno}"
+    unpublished_names = [
+        f"{display_path(path)}:{next_statement.lineno}"
         for path in python_files(SOURCE / "protocol")
-        for statement, following in pairwise(parse_file(path).body)
+        for statement, next_statement in pairwise(parse_file(path).body)
         if isinstance(statement, ast.Assign)
         and isinstance(statement.value, ast.Call)
         and ast.unparse(statement.value.func) == Operation.__name__
-        and isinstance(following, ast.Expr)
+        and isinstance(next_statement, ast.Expr)
     ]
 
-    assert unpublished == []
+    assert unpublished_names == []
 
 
 def test_operations_of_operators_declare_a_role_and_its_errors() -> None:
@@ -92,10 +97,10 @@ def test_the_role_of_an_operator_is_published() -> None:
 
 
 def test_every_declared_command_has_exactly_one_handler() -> None:
-    handled = Counter(command for part in SLICES for command, _ in part.commands())
+    handler_counts = Counter(command for part in SLICES for command, _ in part.commands())
 
-    assert {command.name: handled[command] for command in commands() if handled[command] > 1} == {}
-    assert {command.name for command in commands() if not handled[command]} <= GATEWAY_COMMANDS
+    assert {command.name: handler_counts[command] for command in commands() if handler_counts[command] > 1} == {}
+    assert {command.name for command in commands() if not handler_counts[command]} <= GATEWAY_COMMANDS
 
 
 def test_every_event_has_a_unique_summary_of_when_it_is_sent() -> None:
@@ -165,9 +170,11 @@ def test_operation_declarations_are_consistent() -> None:
 
 
 def test_every_emitted_event_is_declared() -> None:
-    declared = set(events())
+    declared_events = set(events())
 
-    assert {name for name, operation in operations().items() if not declared.issuperset(operation.emits)} == set()
+    assert {
+        name for name, operation in operations().items() if not declared_events.issuperset(operation.emits)
+    } == set()
 
 
 def test_every_webhook_event_declares_its_data() -> None:

@@ -116,7 +116,7 @@ def example_url(endpoint: Endpoint, **values: str) -> str:
 
 
 async def test_every_invalid_body_field_is_reported(callers: Callers) -> None:
-    unreported: list[str] = []
+    unreported_paths: list[str] = []
     checked_names: set[str] = set()
     for endpoint, form in endpoints_with_body():
         rejection = invalid_value(form)
@@ -124,25 +124,25 @@ async def test_every_invalid_body_field_is_reported(callers: Callers) -> None:
             checked_names.add(endpoint.name)
             value, invalid_paths = rejection
             response = await callers.send(endpoint, example_url(endpoint), json=value)
-            unreported += [f"{endpoint.name}: {path}" for path in find_unmentioned(response, invalid_paths)]
+            unreported_paths += [f"{endpoint.name}: {path}" for path in find_unmentioned(response, invalid_paths)]
 
-    assert not unreported, "\n".join(unreported)
+    assert not unreported_paths, "\n".join(unreported_paths)
     assert {endpoint.name for endpoint, _ in endpoints_with_body()} == checked_names
 
 
 async def test_a_body_of_the_wrong_json_type_is_rejected(callers: Callers) -> None:
-    unreported: list[str] = []
+    unreported_paths: list[str] = []
     for endpoint, form in endpoints_with_body():
         body_type = get_args(form)[0] if get_origin(form) is Annotated else form
         value: Any = {"0": 1} if get_origin(body_type) is list else ["no"]
         response = await callers.send(endpoint, example_url(endpoint), json=value)
-        unreported += [f"{endpoint.name}: {path}" for path in find_unmentioned(response, [])]
+        unreported_paths += [f"{endpoint.name}: {path}" for path in find_unmentioned(response, [])]
 
-    assert not unreported, "\n".join(unreported)
+    assert not unreported_paths, "\n".join(unreported_paths)
 
 
 async def test_every_invalid_query_parameter_is_reported(callers: Callers) -> None:
-    unreported: list[str] = []
+    unreported_paths: list[str] = []
     for endpoint in EndpointTable(SLICES):
         if endpoint.operation.query is NoneType:
             continue
@@ -155,9 +155,9 @@ async def test_every_invalid_query_parameter_is_reported(callers: Callers) -> No
             body = None if endpoint.operation.body is NoneType else {}
             path = f"{example_url(endpoint)}&{'&'.join(f'{name}=no!' for name in names)}"
             response = await callers.send(endpoint, path, json=body)
-            unreported += [f"{endpoint.name}: {name}" for name in find_unmentioned(response, names)]
+            unreported_paths += [f"{endpoint.name}: {name}" for name in find_unmentioned(response, names)]
 
-    assert not unreported, "\n".join(unreported)
+    assert not unreported_paths, "\n".join(unreported_paths)
 
 
 def _accepts_text(kind: Any) -> bool:
@@ -171,12 +171,12 @@ def _accepts_text(kind: Any) -> bool:
 
 
 async def test_every_invalid_path_id_is_reported(callers: Callers) -> None:
-    unreported: list[str] = []
+    unreported_paths: list[str] = []
     for endpoint in EndpointTable(SLICES):
         for name, is_id in zip(endpoint.operation.parameters, endpoint.snowflake_parameters, strict=True):
             if is_id:
                 body = None if endpoint.operation.body is NoneType else {}
                 response = await callers.send(endpoint, example_url(endpoint, **{name: "no!"}), json=body)
-                unreported += [f"{endpoint.name}: {path}" for path in find_unmentioned(response, [name])]
+                unreported_paths += [f"{endpoint.name}: {path}" for path in find_unmentioned(response, [name])]
 
-    assert not unreported, "\n".join(unreported)
+    assert not unreported_paths, "\n".join(unreported_paths)

@@ -1,6 +1,7 @@
-"""Names of variables: they are nouns or predicates, not phrases such as `with_role` or `by_name`."""
+"""Names of variables: nouns or predicates, not phrases such as `with_role` and not participles such as `renamed`."""
 
 import ast
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -13,9 +14,30 @@ FOLDERS = ("src", "tests", "tools", "bench", "examples", "packages")
 PREPOSITIONS = frozenset({"by", "for", "from", "in", "of", "on", "to", "under", "with", "without"})
 """First words of phrases. A bound of a range may be named by `before`, `after`, `since` or `until`."""
 
+PARTICIPLE_PATTERN = re.compile(r"[a-z]+(?:ed|ing)")
+ESTABLISHED_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        cached captured completed decoded elapsed encoded existing expected incoming outgoing pending received remaining
+        binding docstring embed encoding feed finding greeting heading listing mapping meaning oembed onboarding opening
+        padding ping recording seed setting shed sibling sing spacing speaking speed standing string typing warning
+        """,
+    )
+)
+"""Established participles of values and their counterparts, and nouns."""
 
-def find_phrases(tree: ast.AST) -> Iterator[ast.Name]:
-    """Yield the variables, except fields and variables of the module, whose names begin with a preposition."""
+OWN_NAMES = (
+    "src/hubbub/server/core/bus_nats.py",
+    "src/hubbub/server/core/postgres",
+    "src/hubbub/server/transports/voice/",
+    "tests/server/voice/",
+)
+"""Beginnings of paths whose participles are terms, such as a prepared statement or a protected packet."""
+
+
+def find_local_variables(tree: ast.AST) -> Iterator[ast.Name]:
+    """Yield the names that functions of a module assign, which are neither fields nor variables of the module."""
     excluded_targets = {
         target
         for node in ast.walk(tree)
@@ -26,21 +48,34 @@ def find_phrases(tree: ast.AST) -> Iterator[ast.Name]:
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in excluded_targets:
-            preposition, _, complement = node.id.lstrip("_").partition("_")
-            if complement and preposition in PREPOSITIONS:
-                yield node
+            yield node
 
 
-def test_variables_are_not_named_by_a_preposition() -> None:
-    problems = {
-        f"{path.relative_to(ROOT)}:{name.lineno}: {name.id}"
-        for folder in FOLDERS
-        for path in python_files(ROOT / folder)
-        if THIRD_PARTY_FOLDERS.isdisjoint(path.parts)
-        for name in find_phrases(parse_file(path))
-    }
+def is_phrase(name: str) -> bool:
+    """Return whether a name begins with a preposition."""
+    preposition, _, complement = name.lstrip("_").partition("_")
+    return bool(complement) and preposition in PREPOSITIONS
 
-    assert not problems, "Name what the variable holds, such as `invite_with_role`:\n" + "\n".join(sorted(problems))
+
+def is_participle(name: str) -> bool:
+    """Return whether a name is a participle that does not say what the variable holds."""
+    return PARTICIPLE_PATTERN.fullmatch(name) is not None and name not in ESTABLISHED_WORDS
+
+
+def test_variables_say_what_they_hold() -> None:
+    problems = []
+    for folder in FOLDERS:
+        for path in python_files(ROOT / folder):
+            relative_path = path.relative_to(ROOT).as_posix()
+            if THIRD_PARTY_FOLDERS.isdisjoint(path.parts):
+                allows_participles = relative_path.startswith(OWN_NAMES)
+                problems += [
+                    f"{relative_path}:{variable.lineno}: {variable.id}"
+                    for variable in find_local_variables(parse_file(path))
+                    if is_phrase(variable.id) or (is_participle(variable.id) and not allows_participles)
+                ]
+
+    assert not problems, "Name what the variable holds, such as `renamed_channel`:\n" + "\n".join(sorted(problems))
 
 
 @pytest.mark.parametrize(
@@ -48,8 +83,10 @@ def test_variables_are_not_named_by_a_preposition() -> None:
     [
         ("of_guilds = 1\nclass C:\n    with_role: bool\ndef f():\n    with_role = 1", ["with_role"]),
         ("def f():\n    for by_name in ():\n        pass", ["by_name"]),
-        ("def f(with_counts):\n    invite_with_role = before_id = until = 1", []),
+        ("def f():\n    renamed, ending = 1, 2", ["renamed", "ending"]),
+        ("def f(with_counts):\n    invite_with_role = before_id = until = expected = setting = 1", []),
     ],
 )
-def test_phrases_are_found(source: str, names: list[str]) -> None:
-    assert [name.id for name in find_phrases(ast.parse(source))] == names
+def test_vague_names_are_found(source: str, names: list[str]) -> None:
+    variables = [variable.id for variable in find_local_variables(ast.parse(source))]
+    assert [name for name in variables if is_phrase(name) or is_participle(name)] == names

@@ -41,12 +41,14 @@ def programs(tmp_path: Path) -> Path:
 
 def run_shell(script: str, folder: Path, programs: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
     """Run a script of a CI job, and end the platform that it leaves running."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("HUBBUB_", "PYTHON"))}
+    inherited_variables = {
+        name: value for name, value in os.environ.items() if not name.startswith(("HUBBUB_", "PYTHON"))
+    }
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
     process = subprocess.run(
         ["bash", "-eo", "pipefail", "-c", script],
         cwd=folder,
-        env=inherited | variables | {"PATH": path},
+        env=inherited_variables | variables | {"PATH": path},
         stdout=(folder / "stdout").open("w"),
         stderr=subprocess.PIPE,
         text=True,

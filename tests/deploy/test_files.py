@@ -40,8 +40,8 @@ def compose() -> dict[str, Any]:
     """Return the compose file with the variables of the example."""
     text = (ROOT / "compose.yaml").read_text()
     document = VARIABLE_PATTERN.sub(lambda match: example_env().get(match[1], match[1].lower()), text)
-    loaded: dict[str, Any] = yaml.safe_load(document)
-    return loaded
+    document_data: dict[str, Any] = yaml.safe_load(document)
+    return document_data
 
 
 def dockerfile() -> list[tuple[str, str]]:
@@ -77,12 +77,12 @@ def pod_environment(role: str) -> dict[str, str]:
     lines = (BASE / "settings.env").read_text().splitlines()
     environ = image_environment() | dict(line.split("=", 1) for line in lines)
     environ |= yaml.safe_load((DEPLOY / "kustomize" / "secret.example.yaml").read_text())["stringData"]
-    provided = {
+    provided_variables = {
         "HUBBUB_WORKER": str(workload(role)["spec"]["ordinals"]["start"]),
         "HUBBUB_VOICE_PUBLIC_ADDRESS": "203.0.113.10",
     }
     for each in container(role)["env"]:
-        environ[each["name"]] = each["value"] if "value" in each else provided.get(each["name"], "")
+        environ[each["name"]] = each["value"] if "value" in each else provided_variables.get(each["name"], "")
     return {name: value for name, value in environ.items() if name.startswith("HUBBUB_")}
 
 
@@ -103,12 +103,12 @@ def load_config(environ: dict[str, str], arguments: list[str]) -> settings.Confi
 
 def test_the_image_contains_what_the_build_needs_and_runs_without_privileges() -> None:
     instructions = dockerfile()
-    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    ignored_paths = (ROOT / ".dockerignore").read_text().splitlines()
     for name, argument in instructions:
         if name == "COPY" and not argument.startswith("--from"):
             for source in argument.split()[:-1]:
                 assert (ROOT / source).exists(), source
-                assert f"!{source}" in ignored, source
+                assert f"!{source}" in ignored_paths, source
     assert [argument for name, argument in instructions if name == "USER"] == ["10001:10001"]
     assert ("VOLUME", "/data") in instructions
     assert ("ENTRYPOINT", '["hubbub"]') in instructions
@@ -121,9 +121,9 @@ def test_the_image_contains_what_the_build_needs_and_runs_without_privileges() -
 def test_the_image_exposes_the_ports_of_its_settings() -> None:
     config = load_config(image_environment(), ["serve"])
     assert (config.data, config.host, config.port) == ("/data", "0.0.0.0", settings.Config().port)
-    [exposed] = [argument.split() for name, argument in dockerfile() if name == "EXPOSE"]
+    [exposed_ports] = [argument.split() for name, argument in dockerfile() if name == "EXPOSE"]
     gateway = load_config(image_environment() | compose()["services"]["gateway"]["environment"], ["serve"])
-    assert exposed == [f"{config.port}/tcp", f"{gateway.voice.port}/tcp", f"{gateway.voice.udp_port}/udp"]
+    assert exposed_ports == [f"{config.port}/tcp", f"{gateway.voice.port}/tcp", f"{gateway.voice.udp_port}/udp"]
 
 
 def test_every_image_of_the_compose_file_has_a_version() -> None:
@@ -234,8 +234,8 @@ def test_the_pods_of_a_role_have_valid_settings_and_drain(role: str) -> None:
 def test_the_worker_numbers_of_pods_are_unique() -> None:
     starts = sorted(workload(role)["spec"]["ordinals"]["start"] for role in ROLES)
     replicas = {workload(role)["spec"]["ordinals"]["start"]: workload(role)["spec"]["replicas"] for role in ROLES}
-    for start, following in zip(starts, [*starts[1:], WORKERS_MAX], strict=True):
-        assert start + replicas[start] <= following
+    for start, next_start in zip(starts, [*starts[1:], WORKERS_MAX], strict=True):
+        assert start + replicas[start] <= next_start
 
 
 def test_every_role_has_a_disruption_budget_and_a_service_for_its_pods() -> None:

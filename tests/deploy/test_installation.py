@@ -91,11 +91,11 @@ def requirements(wheel: Path) -> list[Requirement]:
     return [Requirement(line) for line in metadata.get_all("Requires-Dist", [])]
 
 
-def closure(required: list[Requirement], extras: set[str]) -> dict[str, importlib.metadata.Distribution]:
+def closure(required_name: list[Requirement], extras: set[str]) -> dict[str, importlib.metadata.Distribution]:
     """Return the installed distributions that satisfy requirements and their own requirements, by name."""
     found: dict[str, importlib.metadata.Distribution] = {}
-    visited: set[tuple[str, frozenset[str]]] = set()
-    pending_requirements = [(requirement, frozenset(extras)) for requirement in required]
+    visited_requirements: set[tuple[str, frozenset[str]]] = set()
+    pending_requirements = [(requirement, frozenset(extras)) for requirement in required_name]
     while pending_requirements:
         requirement, active_extras = pending_requirements.pop()
         if requirement.marker is not None and not any(
@@ -103,9 +103,9 @@ def closure(required: list[Requirement], extras: set[str]) -> dict[str, importli
         ):
             continue
         name, requested_extras = canonicalize_name(requirement.name), frozenset(requirement.extras)
-        if (name, requested_extras) in visited:
+        if (name, requested_extras) in visited_requirements:
             continue
-        visited.add((name, requested_extras))
+        visited_requirements.add((name, requested_extras))
         distribution = found[name] = importlib.metadata.distribution(name)
         assert requirement.specifier.contains(distribution.version, prereleases=True), requirement
         pending_requirements += [(Requirement(line), requested_extras) for line in distribution.requires or ()]
@@ -119,8 +119,8 @@ class Environment:
         self.folder = folder
         venv.EnvBuilder(symlinks=True).create(folder)
         [site] = folder.glob("lib/python*/site-packages")
-        linked = closure([*requirements(wheel), *map(Requirement, other_packages)], extras)
-        for distribution in linked.values():
+        linked_packages = closure([*requirements(wheel), *map(Requirement, other_packages)], extras)
+        for distribution in linked_packages.values():
             for part in {path.parts[0] for path in distribution.files or ()} - {"..", "__pycache__"}:
                 if not (site / part).exists():
                     (site / part).symlink_to(Path(str(distribution.locate_file(part))))
@@ -207,10 +207,10 @@ def package_files() -> set[str]:
 
 def test_the_wheel_contains_every_file_of_the_package(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
-        packed = {name for name in archive.namelist() if ".dist-info/" not in name}
-    assert packed == package_files()
-    for required in ("py.typed", "server/core/migrations/0001_initial.sql"):
-        assert f"hubbub/{required}" in packed
+        packed_names = {name for name in archive.namelist() if ".dist-info/" not in name}
+    assert packed_names == package_files()
+    for required_name in ("py.typed", "server/core/migrations/0001_initial.sql"):
+        assert f"hubbub/{required_name}" in packed_names
 
 
 @needs_call_files
@@ -223,8 +223,8 @@ def test_the_sdist_contains_everything_that_the_makefile_and_the_image_use(sdist
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     required_names = ("Makefile", "tools/third_party.py", "constraints.txt", "README.md", "LICENSE")
-    for required in (*required_names, "docs/operating.md", "examples/bot.py"):
-        assert required in names
+    for required_name in (*required_names, "docs/operating.md", "examples/bot.py"):
+        assert required_name in names
 
 
 def test_the_server_modules_are_those_of_the_server_extra(wheel: Path) -> None:
@@ -236,9 +236,9 @@ def test_the_server_modules_are_those_of_the_server_extra(wheel: Path) -> None:
         and not each.marker.evaluate({"extra": ""})
     }
     names_by_module = importlib.metadata.packages_distributions()
-    named = {canonicalize_name(name) for module in SERVER_MODULES for name in names_by_module.get(module, ())}
+    named_packages = {canonicalize_name(name) for module in SERVER_MODULES for name in names_by_module.get(module, ())}
     # psycopg installs its pool and its binary as separate distributions.
-    assert {name for name in named if not name.startswith("psycopg-")} == extra
+    assert {name for name in named_packages if not name.startswith("psycopg-")} == extra
 
 
 def test_a_server_install_runs_the_demo_platform(server_install: Environment) -> None:
@@ -260,8 +260,10 @@ def test_a_server_install_serves_a_data_folder(server_install: Environment) -> N
         with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:
             assert json.load(response)["token"]
     assert (data / "hubbub.sqlite3").exists()
-    checked = server_install.run("hubbub", "doctor", "--data", str(data))
-    assert (checked.returncode, "up to date" in checked.stdout) == (0, True), checked.stdout + checked.stderr
+    doctor_result = server_install.run("hubbub", "doctor", "--data", str(data))
+    assert (doctor_result.returncode, "up to date" in doctor_result.stdout) == (0, True), (
+        doctor_result.stdout + doctor_result.stderr
+    )
 
 
 def test_a_server_install_gives_pytest_the_plugin(server_install: Environment) -> None:

@@ -82,8 +82,8 @@ def test_a_build_without_npm_succeeds_without_the_files(monkeypatch: pytest.Monk
     shutil.copy(third_party.__file__, tmp_path / "tools")
     warnings: list[str] = []
     app: Any = SimpleNamespace(display_warning=warnings.append)
-    unused: Any = None
-    hook = ThirdPartyFiles(str(tmp_path), {}, unused, unused, str(tmp_path), "wheel", app)
+    unused_argument: Any = None
+    hook = ThirdPartyFiles(str(tmp_path), {}, unused_argument, unused_argument, str(tmp_path), "wheel", app)
     build_data: dict[str, Any] = {"artifacts": []}
     hook.initialize("standard", build_data)
     assert build_data["artifacts"] == [f"/{FOLDER}/*"]

@@ -35,8 +35,10 @@ def main() -> int:
     if arguments.store_seeds:
         for file in report.store_seeds(SEEDS):
             print(f"stored {file}")
-    missed = report.operations - report.succeeded_operations - UNREACHABLE.keys() if "http" in targets else set()
-    return int(bool(report.problems or missed))
+    missed_operations = (
+        report.operations - report.succeeded_operations - UNREACHABLE.keys() if "http" in targets else set()
+    )
+    return int(bool(report.problems or missed_operations))
 
 
 async def _replay(files: list[Path]) -> int:

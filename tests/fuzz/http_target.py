@@ -219,22 +219,22 @@ class HttpTarget(FuzzTarget):
         kind = endpoint.operation.body
         if kind is type(None) or endpoint.operation.is_form:
             return (mutate_value(body, self.random) if body is not None else None), multipart
-        generated = self._value_source.build(kind)
-        if isinstance(body, dict) and isinstance(generated, dict) and self.random.random() < 0.5:
-            generated = generated | body if self.random.random() < 0.7 else body | generated
-        return generated, multipart if self.random.random() < 0.5 else None
+        generated_body = self._value_source.build(kind)
+        if isinstance(body, dict) and isinstance(generated_body, dict) and self.random.random() < 0.5:
+            generated_body = generated_body | body if self.random.random() < 0.7 else body | generated_body
+        return generated_body, multipart if self.random.random() < 0.5 else None
 
     def _generate_query(self, endpoint: Endpoint, query: dict[str, Any]) -> dict[str, Any]:
         kind = endpoint.operation.query
         if kind is type(None):
             return query
-        generated = self._value_source.build(kind)
-        return query | generated if isinstance(generated, dict) else query
+        generated_query = self._value_source.build(kind)
+        return query | generated_query if isinstance(generated_query, dict) else query
 
     def _mutate_query(self, endpoint: Endpoint, query: dict[str, Any]) -> dict[str, Any]:
         query = self._generate_query(endpoint, query)
-        mutated = mutate_value(query, self.random)
-        return mutated if isinstance(mutated, dict) else {"limit": mutated}
+        mutated_query = mutate_value(query, self.random)
+        return mutated_query if isinstance(mutated_query, dict) else {"limit": mutated_query}
 
     def _path_values(self, endpoint: Endpoint) -> dict[str, str]:
         defaults = self.platform.prepared_guild.path_values(endpoint)

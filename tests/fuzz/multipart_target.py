@@ -98,8 +98,8 @@ class MultipartTarget(HttpTarget):
         body = self._build_body(endpoint, boundary.encode(), valid_request.body)
         if self.random.random() < 0.25:
             body = mutate_bytes(body, self.random)
-        quoted = f'"{boundary}"' if self.random.random() < 0.3 else boundary
-        content_type = f"multipart/form-data; boundary={quoted}"
+        boundary_text = f'"{boundary}"' if self.random.random() < 0.3 else boundary
+        content_type = f"multipart/form-data; boundary={boundary_text}"
         caller_kind, caller = self._choose_caller(endpoint, valid_request)
         wire = await self._encode(
             endpoint,
@@ -129,10 +129,10 @@ class MultipartTarget(HttpTarget):
         line_break = b"\r\n" if self.random.random() < 0.95 else b"\n"
         body = b"".join(b"--" + boundary + line_break + part + line_break for part in parts)
         preamble = self.random.choice((b"", b"", b"", b"preamble\r\n", b"--", b"\r\n" * 5))
-        ending = self.random.choice(
+        last_line = self.random.choice(
             (b"--\r\n", b"--\r\n", b"--\r\n", b"--", b"", b"-", b"--\r\nepilogue", b" " * 300 + b"--")
         )
-        return preamble + body + b"--" + boundary + ending
+        return preamble + body + b"--" + boundary + last_line
 
     def _build_part(self, endpoint: Endpoint) -> bytes:
         uploads = endpoint.operation.uploads

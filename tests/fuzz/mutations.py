@@ -64,10 +64,10 @@ _HEADERS = (
 
 def mutate_value(value: Any, rng: random.Random) -> Any:
     """Return a copy of a JSON value with one to three changes at random places."""
-    mutated = copy.deepcopy(value)
+    mutated_value = copy.deepcopy(value)
     for _ in range(rng.choice((1, 1, 2, 3))):
-        mutated = _mutate_once(mutated, rng)
-    return mutated
+        mutated_value = _mutate_once(mutated_value, rng)
+    return mutated_value
 
 
 def _mutate_once(value: Any, rng: random.Random) -> Any:

@@ -106,10 +106,12 @@ class PagesTarget(FuzzTarget):
 
     def _remember_forms(self, page: Page, login: str) -> None:
         """Remember the forms of a page, except those for objects of other targets, and the token that they need."""
-        shared = [str(caller.id) for caller in self.platform.callers.values() if caller is not None]
-        shared += [self.platform.prepared_guild.object_ids[name] for name in ("guild_id", "user_id", "application_id")]
+        shared_ids = [str(caller.id) for caller in self.platform.callers.values() if caller is not None]
+        shared_ids += [
+            self.platform.prepared_guild.object_ids[name] for name in ("guild_id", "user_id", "application_id")
+        ]
         for form in page.forms:
-            if any(value in form.action for value in shared):
+            if any(value in form.action for value in shared_ids):
                 continue
             self._forms.setdefault((form.action, login), form.names)
             for name, value in form.values:

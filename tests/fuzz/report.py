@@ -81,8 +81,8 @@ class Report:
     def print_summary(self) -> None:
         """Write the whole report."""
         self.print_progress()
-        missed = sorted(self.operations - self.succeeded_operations)
-        for name in missed:
+        missed_operations = sorted(self.operations - self.succeeded_operations)
+        for name in missed_operations:
             print(f"not reached: {name}: {UNREACHABLE.get(name, 'no recipe')} ({self.attempt_counts[name]} requests)")
         for outcome, count in sorted(self.outcome_counts.items()):
             print(f"{outcome}: {count}")

@@ -296,8 +296,8 @@ async def test_an_unknown_critical_header_is_rejected(any_issuer_world: World, i
     client = await create_social_game(any_issuer_world)
     (await configure_issuer(client, issuer)).ok()
     key: Any = issuer.keys["one"]
-    unsigned = forge_token({"alg": "ES256", "kid": "one", "crit": ["wings"], "wings": True}, valid_claims(issuer))
-    body = unsigned.rpartition(".")[0]
+    forged_token = forge_token({"alg": "ES256", "kid": "one", "crit": ["wings"], "wings": True}, valid_claims(issuer))
+    body = forged_token.rpartition(".")[0]
     algorithm = jws.JWSRegistry.algorithms["ES256"]
     signature = base64.urlsafe_b64encode(algorithm.sign(body.encode(), key)).rstrip(b"=").decode()
 

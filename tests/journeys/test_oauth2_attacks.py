@@ -247,8 +247,10 @@ async def test_tokens_and_secrets_are_not_logged(world: World, caplog: pytest.Lo
         if record.name.startswith("hubbub"):
             assert not any(secret in record.getMessage() for secret in secret_values)
     # If a library logs a whole URL or form, the log handler's filter redacts it.
-    cleaned = logs.Secrets().clean(f"GET {url} refresh_token={tokens['refresh_token']} client_secret={client.secret}")
-    assert not any(secret in cleaned for secret in secret_values)
+    cleaned_text = logs.Secrets().clean(
+        f"GET {url} refresh_token={tokens['refresh_token']} client_secret={client.secret}"
+    )
+    assert not any(secret in cleaned_text for secret in secret_values)
 
 
 async def test_a_refresh_or_code_exchange_cannot_add_scopes(world: World) -> None:

@@ -87,16 +87,22 @@ async def test_the_client_uses_the_code_flow_with_pkce_refresh_and_revocation(wo
     me = await run_in_thread(oauth.get, f"{world.api}/users/@me")
     assert me.json()["id"] == str(alice.id)
 
-    refreshed = await run_in_thread(oauth.refresh_token, server["token_endpoint"], refresh_token=token["refresh_token"])
-    assert refreshed["access_token"] != token["access_token"]
-    assert updated_tokens == [refreshed]
+    refreshed_tokens = await run_in_thread(
+        oauth.refresh_token, server["token_endpoint"], refresh_token=token["refresh_token"]
+    )
+    assert refreshed_tokens["access_token"] != token["access_token"]
+    assert updated_tokens == [refreshed_tokens]
     assert (await run_in_thread(oauth.get, f"{world.api}/users/@me/guilds")).status_code == 200
 
-    revocation = await run_in_thread(oauth.revoke_token, server["revocation_endpoint"], token=refreshed["access_token"])
+    revocation = await run_in_thread(
+        oauth.revoke_token, server["revocation_endpoint"], token=refreshed_tokens["access_token"]
+    )
     assert revocation.status_code == 200
     assert (await run_in_thread(oauth.get, f"{world.api}/users/@me")).status_code == 401
     with pytest.raises(OAuthError, match="invalid_grant"):
-        await run_in_thread(oauth.refresh_token, server["token_endpoint"], refresh_token=refreshed["refresh_token"])
+        await run_in_thread(
+            oauth.refresh_token, server["token_endpoint"], refresh_token=refreshed_tokens["refresh_token"]
+        )
 
 
 async def test_the_client_rejects_a_forged_state(world: World) -> None:
@@ -124,9 +130,11 @@ async def test_the_client_raises_the_errors_of_the_server(world: World) -> None:
 
     with pytest.raises(OAuthError, match="invalid_grant"):
         await run_in_thread(oauth.fetch_token, server["token_endpoint"], code="guess", grant_type="authorization_code")
-    unauthenticated = OAuth2Session(str(client.id), "guess", scope="identify")
+    unauthenticated_session = OAuth2Session(str(client.id), "guess", scope="identify")
     with pytest.raises(OAuthError, match="invalid_client"):
-        await run_in_thread(unauthenticated.fetch_token, server["token_endpoint"], grant_type="client_credentials")
+        await run_in_thread(
+            unauthenticated_session.fetch_token, server["token_endpoint"], grant_type="client_credentials"
+        )
 
 
 async def test_the_client_uses_client_credentials(world: World) -> None:

@@ -133,8 +133,8 @@ async def use_platform(user: ApiUser, server: Server, label: str) -> None:
 async def test_two_versions_serve_one_platform_during_a_rolling_upgrade(
     tmp_path: Path, postgres_database: str, nats_url: str, client: aiohttp.ClientSession
 ) -> None:
-    expanded = write_migrations(tmp_path / "expanded", expanding_migration())
-    contracted = write_migrations(tmp_path / "contracted", expanding_migration(), contracting_migration())
+    expanded_folder = write_migrations(tmp_path / "expanded", expanding_migration())
+    contracted_folder = write_migrations(tmp_path / "contracted", expanding_migration(), contracting_migration())
     platform = Platform(tmp_path, postgres_database, nats_url)
     try:
         old_server = await platform.add().start()
@@ -145,7 +145,7 @@ async def test_two_versions_serve_one_platform_during_a_rolling_upgrade(
         await use_platform(alice, old_server, "before")
 
         # Users keep sending messages through the older process while the newer one migrates the database.
-        new_server = platform.add(expanded)
+        new_server = platform.add(expanded_folder)
         starting_task = asyncio.create_task(new_server.start())
         sent_contents: list[str] = []
         while not starting_task.done():
@@ -177,7 +177,7 @@ async def test_two_versions_serve_one_platform_during_a_rolling_upgrade(
         await use_platform(alice, old_server, "old code, started on the new schema")
 
         # A migration that removes a column is not applied while a process uses it.
-        newest = platform.add(contracted)
+        newest = platform.add(contracted_folder)
         log = await wait_refused(newest)
         assert f"{CURRENT_SCHEMA + 2:04d}_contraction removes what connected processes use" in log
         assert f"schema {CURRENT_SCHEMA} from" in log

@@ -16,9 +16,9 @@ class Typing(msgspec.Struct):
 
 @pytest.mark.parametrize("value", ["0", "1", "175928847299117063", 175928847299117063, 0, str(WIDE_MAX), "007"])
 def test_strings_and_numbers_are_parsed(value: object) -> None:
-    parsed = parse_wide(ChannelId, value)
-    assert type(parsed) is ChannelId
-    assert parsed == int(str(value))
+    parsed_id = parse_wide(ChannelId, value)
+    assert type(parsed_id) is ChannelId
+    assert parsed_id == int(str(value))
 
 
 @pytest.mark.parametrize(

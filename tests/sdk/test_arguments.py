@@ -57,12 +57,12 @@ def test_attributes_reject_wrong_authorization_arguments(
     field, args = snake_case(name), sdk.AuthorizationArgs()
     message = message.replace(name, field, 1)
 
-    with pytest.raises(kind) as assigned:
+    with pytest.raises(kind) as assignment_error:
         setattr(args, field, value)
-    with pytest.raises(kind) as constructed:
+    with pytest.raises(kind) as construction_error:
         sdk.AuthorizationArgs(**{field: value})
 
-    assert (str(assigned.value), str(constructed.value)) == (message, message)
+    assert (str(assignment_error.value), str(construction_error.value)) == (message, message)
     assert args == sdk.AuthorizationArgs()
 
 
@@ -86,7 +86,7 @@ def test_every_field_of_every_record_has_a_check() -> None:
     records = {kind for name in sdk.__all__ if inspect.isclass(kind := getattr(sdk, name)) and issubclass(kind, Fields)}
     assert len(records) > 15
 
-    unchecked = []
+    unchecked_names = []
     for kind in records:
         record = kind()
         for name in kind.fields:
@@ -95,15 +95,15 @@ def test_every_field_of_every_record_has_a_check() -> None:
             except TypeError as error:
                 if str(error).startswith(f"{name} must be "):
                     continue
-            unchecked.append(f"{kind.__name__}.{name}")
+            unchecked_names.append(f"{kind.__name__}.{name}")
 
-    assert unchecked == []
+    assert unchecked_names == []
 
 
 def test_every_operation_of_the_client_checks_every_argument() -> None:
     """Check that each argument of each operation rejects an arbitrary object before the operation starts."""
     client = sdk.Client()
-    unchecked = []
+    unchecked_names = []
     for name, method in vars(sdk.Client).items():
         if name.startswith("_") or name in ("call", "move") or not inspect.isfunction(method):
             continue
@@ -112,10 +112,10 @@ def test_every_operation_of_the_client_checks_every_argument() -> None:
                 getattr(client, name)(**{parameter: object()})
             except TypeError as error:
                 if not str(error).startswith(f"{parameter} must be "):
-                    unchecked.append(f"{name}({parameter}): {error}")
+                    unchecked_names.append(f"{name}({parameter}): {error}")
     client.close()
 
-    assert unchecked == []
+    assert unchecked_names == []
 
 
 @pytest.mark.parametrize(

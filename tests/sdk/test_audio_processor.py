@@ -45,20 +45,20 @@ def noise_frames(count: int, deviation: float) -> "list[array[int]]":
 
 def process_all(processor: AudioProcessor, frames: "list[array[int]]") -> float:
     """Process frames, and return the amplitude of the last ones."""
-    processed = [processor.process(frame) for frame in frames]
-    return amplitude(sum(processed[-10:], array("h")))
+    processed_frames = [processor.process(frame) for frame in frames]
+    return amplitude(sum(processed_frames[-10:], array("h")))
 
 
 def test_noise_suppression_removes_noise_and_noise_cancellation_removes_more() -> None:
     frames = noise_frames(FRAMES, 500.0)
 
-    unprocessed = process_all(AudioProcessor(options()), frames)
-    suppressed = process_all(AudioProcessor(options(noise_suppression=True)), frames)
-    canceled = process_all(AudioProcessor(options(noise_cancellation=True)), frames)
+    unprocessed_frames = process_all(AudioProcessor(options()), frames)
+    suppressed_frames = process_all(AudioProcessor(options(noise_suppression=True)), frames)
+    canceled_frames = process_all(AudioProcessor(options(noise_cancellation=True)), frames)
 
-    assert unprocessed == pytest.approx(500 * 2**0.5, rel=0.1)
-    assert suppressed < unprocessed / 3
-    assert canceled < suppressed / 2
+    assert unprocessed_frames == pytest.approx(500 * 2**0.5, rel=0.1)
+    assert suppressed_frames < unprocessed_frames / 3
+    assert canceled_frames < suppressed_frames / 2
 
 
 def test_echo_cancellation_removes_the_played_audio_from_the_microphone() -> None:
@@ -113,10 +113,10 @@ def test_options_take_effect_while_audio_is_processed() -> None:
     assert processor.process(frames[0]) is frames[0]
 
     current["noise_suppression"] = True
-    suppressed = process_all(processor, frames)
+    suppressed_frames = process_all(processor, frames)
     current["noise_suppression"] = False
 
-    assert suppressed < amplitude(frames[-1]) / 3
+    assert suppressed_frames < amplitude(frames[-1]) / 3
     assert processor.process(frames[0]) is frames[0]
 
 

@@ -182,9 +182,9 @@ async def test_a_refresh_returns_new_tokens_and_invalidates_the_old(world: World
     application = await create_game(world)
     mary = await create_player(world, application, connect=False)
 
-    renewed = await mary.client.refresh_token(application.id, mary.tokens["refresh_token"])
+    renewed_tokens = await mary.client.refresh_token(application.id, mary.tokens["refresh_token"])
 
-    assert {renewed.access_token, renewed.refresh_token}.isdisjoint(mary.tokens.values())
+    assert {renewed_tokens.access_token, renewed_tokens.refresh_token}.isdisjoint(mary.tokens.values())
     with pytest.raises(SdkError) as caught:
         await mary.client.refresh_token(application.id, mary.tokens["refresh_token"])
     result = caught.value.result

@@ -92,9 +92,9 @@ async def test_the_documented_call_example_works(call_lobby: CallLobby, capsys: 
     await zoe.recorder.wait_for_tone(mary.id, MARY_HZ)
     assert call.get_status() is CONNECTED
     assert namespace["start_talking"](mary.client, call_lobby.lobby_id, Tone(MARY_HZ), recorder) is None
-    captured = capsys.readouterr().out
-    assert "Connected None 0" in captured
-    assert f"{zoe.id} speaks" in captured
+    output = capsys.readouterr().out
+    assert "Connected None 0" in output
+    assert f"{zoe.id} speaks" in output
 
 
 def voice_session_of(call_lobby: CallLobby, caller: CallParticipant) -> Any:
@@ -179,8 +179,8 @@ async def test_a_deafened_caller_neither_receives_nor_sends_audio(call_lobby: Ca
     zoe.recorder.clear()
     mary.recorder.clear()
     # Other tests wait for received audio. No audio is received here, so this test waits for captured audio.
-    captured = mary.tone.position
-    await wait_for_captured_audio(mary, captured)
+    captured_position = mary.tone.position
+    await wait_for_captured_audio(mary, captured_position)
     assert zoe.recorder.frame_counts == {}
     zoe.player.client.set_self_deaf_all(False)
     await wait_for_mutual_audio(mary, zoe)

@@ -113,7 +113,7 @@ async def test_pending_operations_fail_once_in_every_status(
     # Delay the three requests, so that they are pending when the client closes.
     for fault in (*faults, HttpFault(effect="delay", delay_ms=DELAY_MS, route="/users/@me", times=3)):
         world.app.faults.add(fault)
-    connecting = ClientStatus.CONNECTING
+    connecting_status = ClientStatus.CONNECTING
     seen_statuses: list[ClientStatus] = []
 
     def prepare(client: Client) -> None:
@@ -124,7 +124,7 @@ async def test_pending_operations_fail_once_in_every_status(
         destroy_client_when,
         world,
         mary.tokens["access_token"],
-        lambda client: connecting in seen_statuses and client.get_status() is status,
+        lambda client: connecting_status in seen_statuses and client.get_status() is status,
         prepare,
     )
 

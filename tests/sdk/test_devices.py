@@ -134,15 +134,15 @@ def test_an_unknown_driver_is_rejected_with_the_names_of_the_drivers() -> None:
 def test_the_voice_thread_reads_the_samples_of_the_microphone(lab: DeviceLab) -> None:
     lab.driver.tones["desk"] = Tone(440.0)
     lab.engine.start("default", "default")
-    captured = array("h")
+    captured_samples = array("h")
 
     def capture() -> bool:
-        captured.frombytes(lab.engine.capture() or b"")
-        return len(captured) >= WINDOW_SAMPLES
+        captured_samples.frombytes(lab.engine.capture() or b"")
+        return len(captured_samples) >= WINDOW_SAMPLES
 
     lab.wait_until(capture)
 
-    assert tone_share(captured, 440.0) > 0.9
+    assert tone_share(captured_samples, 440.0) > 0.9
     assert lab.driver.opened == ["desk", "head"]
     assert "microphone 'desk'" in lab.engine.describe()
 

@@ -64,8 +64,8 @@ def test_numbers_on_the_wire_are_declared_in_the_protocol() -> None:
 
 
 def test_no_enumeration_is_a_copy_of_the_protocol() -> None:
-    declared = [kind for module in (protocol_enums, shared_enums) for kind in int_enums(module)]
-    members = {frozenset(kind.__members__.items()): kind for kind in declared if len(kind) > 1}
+    protocol_enumerations = [kind for module in (protocol_enums, shared_enums) for kind in int_enums(module)]
+    members = {frozenset(kind.__members__.items()): kind for kind in protocol_enumerations if len(kind) > 1}
 
     copies = {
         kind.__name__ for kind in int_enums(enums) if members.get(frozenset(kind.__members__.items()), kind) is not kind

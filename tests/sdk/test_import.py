@@ -80,8 +80,8 @@ def imported_modules(path: Path) -> set[str]:
 
 def test_the_sdk_imports_only_aiohttp_and_msgspec() -> None:
     root = Path(__file__).parents[2]
-    declared = tomllib.loads((root / "pyproject.toml").read_text())["project"]["dependencies"]
-    assert {Requirement(requirement).name for requirement in declared} == {"aiohttp", "msgspec"}
+    dependencies = tomllib.loads((root / "pyproject.toml").read_text())["project"]["dependencies"]
+    assert {Requirement(requirement).name for requirement in dependencies} == {"aiohttp", "msgspec"}
 
     files = [
         path for part in ("protocol", "media", "sdk", "agent") for path in (root / "src/hubbub" / part).rglob("*.py")

@@ -30,10 +30,10 @@ ALL_SEVERITIES = LoggingSeverity.VERBOSE
 def test_callbacks_and_files_receive_lines_from_their_minimum_severity_on(
     minimum: LoggingSeverity, tmp_path: Path
 ) -> None:
-    client, logged, voice_logged = Client(), [], []
+    client, log_lines, voice_log_lines = Client(), [], []
     severities = [severity for severity in LoggingSeverity if severity is not LoggingSeverity.NONE]
-    client.add_log_callback(lambda text, _: logged.append(text), minimum)
-    client.add_voice_log_callback(lambda text, _: voice_logged.append(text), minimum)
+    client.add_log_callback(lambda text, _: log_lines.append(text), minimum)
+    client.add_voice_log_callback(lambda text, _: voice_log_lines.append(text), minimum)
     client.set_log_dir(str(tmp_path), minimum)
     client.set_voice_log_dir(str(tmp_path), minimum)
 
@@ -44,15 +44,15 @@ def test_callbacks_and_files_receive_lines_from_their_minimum_severity_on(
     client.close()
 
     expected = [severity.label for severity in severities if severity >= minimum]
-    assert logged[-len(expected) :] == voice_logged == expected
+    assert log_lines[-len(expected) :] == voice_log_lines == expected
     for name in ("hubbub.log", "hubbub-webrtc_0"):
         lines = (tmp_path / name).read_text().splitlines()
         assert [line.rpartition(": ")[2] for line in lines] == expected
 
 
 def test_a_released_game_logs_warnings_and_errors_only() -> None:
-    client, logged = Client(ClientCreateOptions(debug_logging=False)), []
-    client.add_log_callback(lambda text, severity: logged.append((text, severity)), ALL_SEVERITIES)
+    client, log_lines = Client(ClientCreateOptions(debug_logging=False)), []
+    client.add_log_callback(lambda text, severity: log_lines.append((text, severity)), ALL_SEVERITIES)
 
     for write_line in (
         client._core.logs.verbose,
@@ -63,22 +63,22 @@ def test_a_released_game_logs_warnings_and_errors_only() -> None:
         write_line("something")
     client.run_callbacks()
 
-    assert logged == [("something", LoggingSeverity.WARNING), ("something", LoggingSeverity.ERROR)]
+    assert log_lines == [("something", LoggingSeverity.WARNING), ("something", LoggingSeverity.ERROR)]
     client.close()
 
 
 def test_a_debug_client_logs_everything_and_warns_first() -> None:
-    client, logged = Client(), []
-    client.add_log_callback(lambda text, severity: logged.append((text, severity)), ALL_SEVERITIES)
-    client.add_log_callback(lambda text, severity: logged.append(("filtered", severity)), LoggingSeverity.ERROR)
+    client, log_lines = Client(), []
+    client.add_log_callback(lambda text, severity: log_lines.append((text, severity)), ALL_SEVERITIES)
+    client.add_log_callback(lambda text, severity: log_lines.append(("filtered", severity)), LoggingSeverity.ERROR)
 
     client._core.logs.verbose("detail")
     client._core.logs.error("fault")
     client.run_callbacks()
 
-    assert logged[0][1] is LoggingSeverity.WARNING
-    assert "Debug" in logged[0][0]
-    assert logged[1:] == [
+    assert log_lines[0][1] is LoggingSeverity.WARNING
+    assert "Debug" in log_lines[0][0]
+    assert log_lines[1:] == [
         ("detail", LoggingSeverity.VERBOSE),
         ("fault", LoggingSeverity.ERROR),
         ("filtered", LoggingSeverity.ERROR),
@@ -87,18 +87,18 @@ def test_a_debug_client_logs_everything_and_warns_first() -> None:
 
 
 def test_voice_log_callbacks_are_separate() -> None:
-    client, logged = Client(), []
-    client.add_log_callback(lambda text, _: logged.append(("log", text)), ALL_SEVERITIES)
-    client.add_voice_log_callback(lambda text, _: logged.append(("voice", text)), ALL_SEVERITIES)
+    client, log_lines = Client(), []
+    client.add_log_callback(lambda text, _: log_lines.append(("log", text)), ALL_SEVERITIES)
+    client.add_voice_log_callback(lambda text, _: log_lines.append(("voice", text)), ALL_SEVERITIES)
 
     client.start_call(5)
     client.run_callbacks()
 
     # The log callback receives only the warning that debug messages are logged.
-    assert {text for source, text in logged if source == "log"} == {
+    assert {text for source, text in log_lines if source == "log"} == {
         "Debug messages are logged; turn them off in released games"
     }
-    assert [text for source, text in logged if source == "voice"] == [
+    assert [text for source, text in log_lines if source == "voice"] == [
         "Call of lobby 5: status Joining",
         "Could not start the call of lobby 5: the current user is not a member of the lobby",
         "Call of lobby 5: status Disconnected, error Forbidden 0",
@@ -119,8 +119,8 @@ def test_voice_log_callbacks_are_separate() -> None:
 @pytest.mark.parametrize("severity", [severity for severity in LoggingSeverity if severity is not LoggingSeverity.NONE])
 def test_log_lines_of_any_level_redact_tokens(line: str, severity: LoggingSeverity, tmp_path: Path) -> None:
     token = "MTIzNDU2.abc-DEF_ghi.jkl"
-    client, logged = Client(), []
-    client.add_log_callback(lambda text, _: logged.append(text), ALL_SEVERITIES)
+    client, log_lines = Client(), []
+    client.add_log_callback(lambda text, _: log_lines.append(text), ALL_SEVERITIES)
     assert client.set_log_dir(str(tmp_path), ALL_SEVERITIES)
     client._core.logs.add_secrets(token)
 
@@ -128,8 +128,8 @@ def test_log_lines_of_any_level_redact_tokens(line: str, severity: LoggingSeveri
     client.run_callbacks()
     client.close()
 
-    assert len(logged) == 2
-    assert token not in "".join(logged) + (tmp_path / "hubbub.log").read_text()
+    assert len(log_lines) == 2
+    assert token not in "".join(log_lines) + (tmp_path / "hubbub.log").read_text()
 
 
 async def test_session_logs_do_not_contain_tokens(world: World, tmp_path: Path) -> None:
@@ -140,14 +140,14 @@ async def test_session_logs_do_not_contain_tokens(world: World, tmp_path: Path) 
     mary.client.set_log_dir(str(tmp_path), ALL_SEVERITIES)
 
     await mary.client.connect()
-    renewed = await mary.client.refresh_token(application.id, mary.tokens["refresh_token"])
-    await mary.client.update_token(AuthorizationTokenType.BEARER, renewed.access_token)
+    renewed_tokens = await mary.client.refresh_token(application.id, mary.tokens["refresh_token"])
+    await mary.client.update_token(AuthorizationTokenType.BEARER, renewed_tokens.access_token)
     await mary.client.get_user_guilds()
     await mary.client.close()
 
     text = "\n".join(lines) + (tmp_path / "hubbub.log").read_text()
     assert "GET /users/@me/guilds" in text
-    for secret in (*mary.tokens.values(), renewed.access_token, renewed.refresh_token):
+    for secret in (*mary.tokens.values(), renewed_tokens.access_token, renewed_tokens.refresh_token):
         assert not isinstance(secret, str) or len(secret) < 20 or " " in secret or secret not in text
 
 
@@ -172,15 +172,15 @@ async def test_python_errors_and_logs_do_not_contain_tokens(caplog: pytest.LogCa
 
     with pytest.raises(SdkError) as caught:
         await client.fetch_current_user(AuthorizationTokenType.BEARER, token)
-    with pytest.raises(SdkError) as revoked:
+    with pytest.raises(SdkError) as revocation_error:
         await client.revoke_token(1, token)
     async with Api(base, token, "bearer", tries=1) as api:
         with pytest.raises(aiohttp.ClientError) as bare_error:
             await api.request("GET", "/users/@me", authorization=f"Bearer {token}")
 
-    assert caught.value.result.type is revoked.value.result.type is ErrorType.NETWORK_ERROR
+    assert caught.value.result.type is revocation_error.value.result.type is ErrorType.NETWORK_ERROR
     texts = [text for text, _ in lines.calls] + [record.getMessage() for record in caplog.records]
-    for exception_info in (caught, revoked, bare_error):
+    for exception_info in (caught, revocation_error, bare_error):
         texts += [
             repr(exception_info.value),
             repr(vars(exception_info.value)),

@@ -264,11 +264,11 @@ async def test_presence_set_right_after_connecting_is_sent_with_the_session(
     await mary.client.disconnect()
     changed_events, status_events = zoe.record_event("user_updated"), mary.record_event("status_changed")
 
-    connecting = mary.client.connect()
+    connection_task = mary.client.connect()
     await mary.client.update_rich_presence(joinable_activity())
 
     assert mary.client.get_status() is ClientStatus.CONNECTING
-    await connecting
+    await connection_task
     await changed_events.next(lambda user_id: user_id == mary.id and visible_activity(zoe, mary) is not None)
     await status_events.next(lambda status, *_: status is ClientStatus.READY)
     await mary.client.close()
@@ -372,8 +372,8 @@ async def test_a_renewed_token_does_not_interrupt_the_session(world: World) -> N
     mary = await create_player(world, application)
     status_events, session_id = mary.record_event("status_changed"), gateway_of(mary.client).session_id
 
-    renewed = await mary.client.refresh_token(application.id, mary.tokens["refresh_token"])
-    await mary.client.update_token(BEARER, renewed.access_token)
+    renewed_tokens = await mary.client.refresh_token(application.id, mary.tokens["refresh_token"])
+    await mary.client.update_token(BEARER, renewed_tokens.access_token)
 
     assert await mary.client.create_or_join_lobby("secret")
     assert (status_events.calls, gateway_of(mary.client).session_id) == ([], session_id)

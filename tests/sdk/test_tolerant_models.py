@@ -203,12 +203,12 @@ def test_a_part_without_id_is_left_out() -> None:
 
 
 def test_missing_and_null_differ() -> None:
-    user, unnamed = decode(b'[{"id":"5"},{"id":"5","global_name":null,"flags":0}]', list[User])
+    user, unnamed_user = decode(b'[{"id":"5"},{"id":"5","global_name":null,"flags":0}]', list[User])
 
-    assert (sent_or(user.global_name, "Zoe"), sent_or(unnamed.global_name, "Zoe")) == ("Zoe", None)
-    assert (value_or(user.flags, 4), value_or(unnamed.flags, 4)) == (4, 0)
+    assert (sent_or(user.global_name, "Zoe"), sent_or(unnamed_user.global_name, "Zoe")) == ("Zoe", None)
+    assert (value_or(user.flags, 4), value_or(unnamed_user.flags, 4)) == (4, 0)
     assert not user.global_name
-    assert not unnamed.global_name
+    assert not unnamed_user.global_name
 
 
 def test_models_of_a_session_are_derived_once() -> None:

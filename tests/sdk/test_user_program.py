@@ -132,10 +132,10 @@ def test_mypy_rejects_misspelled_names_in_a_user_program(tmp_path: Path) -> None
     errors = mypy_errors(tmp_path, correct=CORRECT_PROGRAM, wrong=WRONG_PROGRAM)
 
     assert errors["correct"] == []
-    unexpected = [
+    unexpected_lines = [
         (line, message)
         for line, message in errors["wrong"]
         if not any(line == expected_line and start in message for expected_line, start in EXPECTED_ERRORS)
     ]
-    assert unexpected == []
+    assert unexpected_lines == []
     assert {line for line, _ in errors["wrong"]} == {line for line, _ in EXPECTED_ERRORS}

@@ -93,7 +93,7 @@ async def test_the_base_class_of_audio_backends_is_one_virtual_device() -> None:
 
 async def test_devices_follow_the_audio_backend() -> None:
     class PluggableBackend(AudioBackend):
-        plugged = [("desk", "Desk")]
+        plugged_devices = [("desk", "Desk")]
 
         def inputs(self) -> list[tuple[str, str]]:
             return self.plugged

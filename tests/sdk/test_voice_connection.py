@@ -205,9 +205,9 @@ class ScriptedConnection:
 @pytest.fixture
 async def voice_connection(server: ScriptedServer) -> AsyncIterator[ScriptedConnection]:
     """A voice connection that is not running yet."""
-    scripted = ScriptedConnection(server)
-    yield scripted
-    await scripted.close()
+    scripted_connection = ScriptedConnection(server)
+    yield scripted_connection
+    await scripted_connection.close()
 
 
 async def test_a_call_without_end_to_end_encryption_is_rejected(

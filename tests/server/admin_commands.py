@@ -7,6 +7,6 @@ from tests.world import World
 
 async def run_admin_command(world: World, *arguments: str) -> str:
     """Run a command with the parser of the command line and return its output, or raise AdminError."""
-    parsed = cli.build_parser().parse_args(["admin", *arguments])
-    values = admin_socket.read_values(parsed)
-    return "\n".join(await admin_socket.perform(world.app, parsed.admin_action, values))
+    arguments_namespace = cli.build_parser().parse_args(["admin", *arguments])
+    values = admin_socket.read_values(arguments_namespace)
+    return "\n".join(await admin_socket.perform(world.app, arguments_namespace.admin_action, values))

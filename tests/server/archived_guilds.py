@@ -61,8 +61,8 @@ class GuildBuilder:
             self.records.get("messages", []), key=lambda message: (int(message["channel_id"]), int(message["id"]))
         )
         # An archive contains only the users that other records name.
-        named = json.dumps([entries for table, entries in self.records.items() if table != "users"])
-        self.records["users"] = [user for user in self.records["users"] if user["id"] in named]
+        records_text = json.dumps([entries for table, entries in self.records.items() if table != "users"])
+        self.records["users"] = [user for user in self.records["users"] if user["id"] in records_text]
         return self
 
     def __repr__(self) -> str:
@@ -398,7 +398,7 @@ class GuildBuilder:
         pairs = [(user, answer) for user in USER_IDS for answer in (1, 2)]
         if votes := sorted(self._draw_subset(pairs, 5)):
             message["poll_votes"] = [{"user_id": user, "answer_id": answer} for user, answer in votes]
-            counts = {answer: sum(voted == answer for _, voted in votes) for answer in (1, 2)}
+            counts = {answer: sum(chosen_answer == answer for _, chosen_answer in votes) for answer in (1, 2)}
             message["poll_counts"] = [
                 {"answer_id": answer, "votes": str(count)} for answer, count in counts.items() if count
             ]
@@ -488,15 +488,18 @@ def describe_archive(path: Path) -> dict[str, list[str]]:
             lambda match: names.get(match[0], match[0]), json.dumps(value, sort_keys=True, ensure_ascii=False)
         )
 
-    described = {name: sorted(map(describe, entries)) for name, entries in records.items() if entries}
-    ordered = sorted(records.get("messages", []), key=lambda message: int(message["id"]))
-    described["messages"] = [
-        text for _, text in sorted(((names[m["channel_id"]], describe(m)) for m in ordered), key=lambda pair: pair[0])
+    descriptions = {name: sorted(map(describe, entries)) for name, entries in records.items() if entries}
+    sorted_messages = sorted(records.get("messages", []), key=lambda message: int(message["id"]))
+    descriptions["messages"] = [
+        text
+        for _, text in sorted(
+            ((names[m["channel_id"]], describe(m)) for m in sorted_messages), key=lambda pair: pair[0]
+        )
     ]
     with zipfile.ZipFile(path) as archive:
-        described["contents"] = sorted(
+        descriptions["contents"] = sorted(
             f"{ID_PATTERN.sub(lambda match: names[match[0]], name)} {hashlib.sha256(archive.read(name)).hexdigest()}"
             for name in archive.namelist()
             if name.startswith("files/")
         )
-    return described
+    return descriptions

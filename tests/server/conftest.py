@@ -18,5 +18,5 @@ def full_table() -> EndpointTable:
 @pytest.fixture
 async def rehearsal() -> AsyncIterator[Rehearsal]:
     """The demo world with a frozen clock and its control API."""
-    async with start_rehearsal() as running:
-        yield running
+    async with start_rehearsal() as running_rehearsal:
+        yield running_rehearsal

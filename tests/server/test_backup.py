@@ -136,13 +136,13 @@ async def test_a_backup_of_postgres_beside_a_running_server_is_restored_into_an_
     assert "2 referenced files, 2 files in the backup" in report
     assert "Guild, " in report
     # A damaged dump is reported before it is used, and a truncated dump with a matching manifest when it is restored.
-    damaged = dump[: len(dump) // 2] + bytes(16) + dump[len(dump) // 2 + 16 :]
-    (backup / "database.dump").write_bytes(damaged)
+    damaged_dump = dump[: len(dump) // 2] + bytes(16) + dump[len(dump) // 2 + 16 :]
+    (backup / "database.dump").write_bytes(damaged_dump)
     assert await run("backup", "drill", str(backup), "--database-url", postgres_database, "--pg-bin", PG_BIN) == 1
     assert "database.dump has another checksum than in manifest.json" in capsys.readouterr().out
-    truncated = dump[: len(dump) // 2]
-    (backup / "database.dump").write_bytes(truncated)
-    manifest["database"] |= {"size": len(truncated), "sha256": hashlib.sha256(truncated).hexdigest()}
+    truncated_dump = dump[: len(dump) // 2]
+    (backup / "database.dump").write_bytes(truncated_dump)
+    manifest["database"] |= {"size": len(truncated_dump), "sha256": hashlib.sha256(truncated_dump).hexdigest()}
     (backup / "manifest.json").write_text(json.dumps(manifest))
     assert await run("backup", "drill", str(backup), "--database-url", postgres_database, "--pg-bin", PG_BIN) == 1
     assert "pg_restore failed: " in capsys.readouterr().out

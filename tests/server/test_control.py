@@ -300,8 +300,8 @@ async def test_a_fork_can_have_its_own_time_and_rate_limits(rehearsal: Rehearsal
     assert (await rehearsal.control_request("GET", "/rate-limits")).ok()["mode"] == "report"
     assert rehearsal.clock.now_ms() == NOW_MS
     for field, value in (("now", "1999-01-01T00:00:00Z"), ("rate_limits", "maybe")):
-        rejected = await rehearsal.control_request("POST", "/forks", json={field: value})
-        assert (rejected.status, list(rejected.json["errors"])) == (400, [field])
+        rejected_response = await rehearsal.control_request("POST", "/forks", json={field: value})
+        assert (rejected_response.status, list(rejected_response.json["errors"])) == (400, [field])
 
 
 # Faults

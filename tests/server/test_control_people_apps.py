@@ -104,9 +104,9 @@ async def poke(interaction: discord.Interaction, member: discord.Member) -> None
 async def bot(rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[CommandBot]:
     """The running bot of the demo world."""
     use_server_urls(monkeypatch, rehearsal)
-    async with run_bot(CommandBot(), rehearsal.actor("demo-bot").token) as running:
-        assert isinstance(running, CommandBot)
-        yield running
+    async with run_bot(CommandBot(), rehearsal.actor("demo-bot").token) as running_bot:
+        assert isinstance(running_bot, CommandBot)
+        yield running_bot
 
 
 async def test_commands_are_completed_and_run(rehearsal: Rehearsal, bot: CommandBot) -> None:

@@ -95,19 +95,19 @@ async def test_forty_components_are_allowed_since_the_change_and_nested_limits_b
         body = {"flags": MessageFlags.IS_COMPONENTS_V2, "components": components}
         return lambda: bot.post(f"/channels/{guild.general}/messages", json=body)
 
-    for allowed, too_many, path in (
+    for allowed_components, excess_components, path in (
         (text_displays(10), text_displays(11), "components"),
         (containers(10), containers(11), "components.0.components"),
         (containers(10, 10, 7), containers(10, 10, 8), "components"),
     ):
-        for response in await request_before_and_after(world, changes.COMPONENTS_40, send(allowed)):
+        for response in await request_before_and_after(world, changes.COMPONENTS_40, send(allowed_components)):
             response.ok()
-        before, after = await request_before_and_after(world, changes.COMPONENTS_40, send(too_many))
+        before, after = await request_before_and_after(world, changes.COMPONENTS_40, send(excess_components))
         assert before.errors(path) == ["BASE_TYPE_BAD_LENGTH"]
         after.ok()
     (await send(text_displays(40))()).ok()
-    for too_many in (text_displays(41), containers(39, 1)):
-        assert (await send(too_many)()).errors("components") == ["BASE_TYPE_BAD_LENGTH"]
+    for excess_components in (text_displays(41), containers(39, 1)):
+        assert (await send(excess_components)()).errors("components") == ["BASE_TYPE_BAD_LENGTH"]
 
 
 @pytest.mark.dated(changes.MEMBER_REQUEST_LIMIT_LARGE, changes.MEMBER_REQUEST_LIMIT)

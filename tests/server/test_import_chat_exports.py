@@ -158,8 +158,8 @@ async def test_a_thread_is_below_its_channel(world: World, tmp_path: Path) -> No
     summary = await import_export(world, write_export(tmp_path / "export"), owner)
 
     channels = {channel["name"]: channel for channel in (await owner.get(f"/guilds/{summary.guild_id}/channels")).ok()}
-    archived = await owner.get(f"/channels/{channels['lobby']['id']}/threads/archived/public")
-    (thread,) = archived.ok()["threads"]
+    archived_page = await owner.get(f"/channels/{channels['lobby']['id']}/threads/archived/public")
+    (thread,) = archived_page.ok()["threads"]
     assert (thread["name"], thread["message_count"]) == ("details", 1)
     assert [entry["content"] for entry in (await owner.get(f"/channels/{thread['id']}/messages")).ok()] == [
         "in the thread"
@@ -180,8 +180,8 @@ async def test_posts_are_below_a_forum(world: World, tmp_path: Path) -> None:
 
     channels = {channel["name"]: channel for channel in (await owner.get(f"/guilds/{summary.guild_id}/channels")).ok()}
     assert channels["ideas"]["type"] == ChannelType.GUILD_FORUM
-    archived = await owner.get(f"/channels/{channels['ideas']['id']}/threads/archived/public")
-    (post,) = archived.ok()["threads"]
+    archived_page = await owner.get(f"/channels/{channels['ideas']['id']}/threads/archived/public")
+    (post,) = archived_page.ok()["threads"]
     contents = [entry["content"] for entry in (await owner.get(f"/channels/{post['id']}/messages")).ok()]
     assert (post["name"], contents) == ("A new game", ["Good idea", "What do you think?"])
 
@@ -225,8 +225,8 @@ async def test_a_thread_in_several_files_counts_all_messages(world: World, tmp_p
 
     assert source.totals["channels"] == 2
     channels = {channel["name"]: channel for channel in (await owner.get(f"/guilds/{summary.guild_id}/channels")).ok()}
-    archived = await owner.get(f"/channels/{channels['lobby']['id']}/threads/archived/public")
-    (thread,) = archived.ok()["threads"]
+    archived_page = await owner.get(f"/channels/{channels['lobby']['id']}/threads/archived/public")
+    (thread,) = archived_page.ok()["threads"]
     assert (thread["message_count"], thread["total_message_sent"]) == (3, 3)
 
 

@@ -103,15 +103,15 @@ def test_traffic_has_one_line_for_each_distinct_response_of_a_test(
 
 
 def test_every_public_operation_is_served_at_its_public_path(full_table: EndpointTable) -> None:
-    described = {
+    described_operations = {
         operation["operationId"]: operation_key(method, path)
         for path, item in public_api.document()["paths"].items()
         for method, operation in item.items()
     }
-    served = {
+    served_operations = {
         endpoint.name: operation_key(endpoint.operation.method, endpoint.operation.path) for endpoint in full_table
     }
-    common = served.keys() & described.keys()
+    common = served_operations.keys() & described_operations.keys()
 
-    assert {name: served[name] for name in common} == {name: described[name] for name in common}
-    assert {*described.values()} <= {*served.values()}
+    assert {name: served_operations[name] for name in common} == {name: described_operations[name] for name in common}
+    assert {*described_operations.values()} <= {*served_operations.values()}

@@ -121,9 +121,9 @@ async def test_a_moment_between_two_writes_is_recovered_from_base_backup_and_arc
 
         url = start_recovered_server(folder, row[0])
         async with running_server(tmp_path, "serve", "--database-url", url, *flags) as server:
-            recovered = ApiUser(client, server.url, alice.id, alice.token)
-            await recovered.create_message(channel_id, "after the recovery")
-            messages = (await recovered.get(f"/channels/{channel_id}/messages")).ok()
+            recovered_user = ApiUser(client, server.url, alice.id, alice.token)
+            await recovered_user.create_message(channel_id, "after the recovery")
+            messages = (await recovered_user.get(f"/channels/{channel_id}/messages")).ok()
 
     contents = [message["content"] for message in messages]
     assert contents == ["after the recovery", "after the base backup", "before the base backup"]

@@ -361,11 +361,11 @@ async def test_an_invalid_sku_is_rejected_with_the_key_of_the_file(app: App) -> 
 
 async def test_a_channel_added_to_the_file_changes_no_other_id() -> None:
     original_world = await build_world(SMALL_WORLD, 1)
-    extended = await build_world(SMALL_WORLD + "\n[guilds.Home.channels.cellar]\n", 1)
+    extended_world = await build_world(SMALL_WORLD + "\n[guilds.Home.channels.cellar]\n", 1)
 
-    assert extended.users == original_world.users
-    assert extended.applications == original_world.applications
-    guild = extended.guilds["Home"]
+    assert extended_world.users == original_world.users
+    assert extended_world.applications == original_world.applications
+    guild = extended_world.guilds["Home"]
     assert guild.channels.pop("cellar")
     assert guild == original_world.guilds["Home"]
 

@@ -74,9 +74,9 @@ async def test_commands_of_a_world_have_stable_ids() -> None:
     ],
 )
 def test_an_invalid_command_is_rejected_with_its_path(old_text: str, new_text: str, message: str) -> None:
-    with pytest.raises(WorldError) as raised:
+    with pytest.raises(WorldError) as caught:
         worlds.read_text(WORLD.replace(old_text, new_text))
-    assert str(raised.value).startswith(message)
+    assert str(caught.value).startswith(message)
 
 
 async def test_a_command_that_the_platform_rejects_has_its_path(world: World) -> None:

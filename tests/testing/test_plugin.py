@@ -244,9 +244,9 @@ def test_the_report_of_a_run_sums_the_findings_of_all_tests(
     expected = "deprecated_route: demo-bot: GET /channels/{channel_id}/pins is deprecated; use `list_pins`. (2 times)"
     assert expected in result.outlines
     # The bot requests GUILD_MESSAGES in both tests and receives a message in one of them.
-    [unused] = [line for line in result.outlines if line.startswith("unused_intent: demo-bot: ")]
-    assert "GUILD_MESSAGES" not in unused
-    assert "GUILD_MODERATION" in unused
+    [unused_line] = [line for line in result.outlines if line.startswith("unused_intent: demo-bot: ")]
+    assert "GUILD_MESSAGES" not in unused_line
+    assert "GUILD_MODERATION" in unused_line
 
 
 def test_actions_are_awaited_in_trio(run_project: ProjectRunner) -> None:
@@ -315,9 +315,9 @@ def test_the_platform_ends_with_a_test_run_that_is_killed(tmp_path: Path) -> Non
         text=True,
         # Files of the killed process are removed with the test's directory.
         env={**os.environ, "TMPDIR": str(tmp_path)},
-    ) as killed:
-        assert killed.stdout is not None
-        platform = psutil.Process(int(killed.stdout.readline()))
-        killed.kill()
+    ) as killed_run:
+        assert killed_run.stdout is not None
+        platform = psutil.Process(int(killed_run.stdout.readline()))
+        killed_run.kill()
 
     platform.wait(60)

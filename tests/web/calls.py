@@ -99,13 +99,13 @@ async def wait_call(window: ChatWindow, *user_ids: int) -> dict[str, Any]:
 
 async def wait_tone(window: ChatWindow, user_id: int, hertz: int) -> None:
     """Wait until the window plays a tone of a user."""
-    measured = 0.0
+    measured_hertz = 0.0
     try:
         async with asyncio.timeout(TIMEOUT_SECONDS):
-            while abs(measured - hertz) > 30:
-                measured = await window.page.evaluate(_MEASURE_FREQUENCY, str(user_id))
+            while abs(measured_hertz - hertz) > 30:
+                measured_hertz = await window.page.evaluate(_MEASURE_FREQUENCY, str(user_id))
     except TimeoutError:
-        raise AssertionError(f"{measured} Hz instead of {hertz} Hz") from None
+        raise AssertionError(f"{measured_hertz} Hz instead of {hertz} Hz") from None
 
 
 async def wait_silence(window: ChatWindow, user_id: int) -> None:

@@ -102,10 +102,10 @@ class ChatPlatform:
             await page.context.add_cookies([{"name": "hubbub_session", "value": user.token, "url": self.url}])
             await window.open(path)
             yield window
-        unexpected = [
+        unexpected_messages = [
             error for error in window.console_errors if not any(part in error for part in window.expected_errors)
         ]
-        assert unexpected == [], f"the console of {user.name} has errors: {unexpected}"
+        assert unexpected_messages == [], f"the console of {user.name} has errors: {unexpected_messages}"
 
 
 def general_path(guild: Guild, message: Any = None) -> str:

@@ -101,7 +101,7 @@ async def exchange_audio(firefox: Firefox) -> None:
             await window.click(by_role("button", "Join"))
             while not await window.evaluate(f"({_IS_ENCRYPTED})('{modules_url()}')"):
                 await asyncio.sleep(0.5)
-            sending = asyncio.create_task(send_tone(bot, NATIVE_HERTZ))
+            sender_task = asyncio.create_task(send_tone(bot, NATIVE_HERTZ))
             samples = array("h")
             while tone_share(samples, NATIVE_HERTZ) < 0.8:
                 recorded_tone = await window.evaluate(f"({_RECORD})('{native.actor.id}')")
@@ -116,8 +116,8 @@ async def exchange_audio(firefox: Firefox) -> None:
             await prove_address_again(platform.world, guild.id, nora.id)
             received_tone = await receive_tone(bot, nora.id)
             assert tone_share(received_tone, FIREFOX_HERTZ) > 0.8
-            sending.cancel()
-            await asyncio.gather(sending, return_exceptions=True)
+            sender_task.cancel()
+            await asyncio.gather(sender_task, return_exceptions=True)
         await bot.stop()
         await native.close()
 

@@ -136,5 +136,5 @@ window.WebSocket = class extends WebSocket {
     async def close(self) -> None:
         """Close all sockets."""
         self.transport.close()
-        for opening in self._upstreams.values():
-            (await opening).close()
+        for upstream_task in self._upstreams.values():
+            (await upstream_task).close()

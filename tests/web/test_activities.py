@@ -95,8 +95,8 @@ async def test_an_activity_runs_in_the_frame_of_another_site(activity: ProxiedAc
 
     assert {message["origin"] for message in received_messages} == {origin}
     assert received_messages[0]["data"] == [0, {"v": 1, "encoding": "json", "client_id": "1", "frame_id": "f-1"}]
-    logged = [message["data"][1]["args"] for message in received_messages[1:]]
-    values = {entry["name"]: entry["value"] for entry in logged}
+    log_arguments = [message["data"][1]["args"] for message in received_messages[1:]]
+    values = {entry["name"]: entry["value"] for entry in log_arguments}
     assert (values["ready"], values["socket"], values["outside"]) == (1, "move", "blocked")
     assert (values["token"]["method"], values["token"]["path"], values["token"]["body"]) == (
         "POST",

@@ -85,8 +85,8 @@ async def test_av1_frames_that_the_browser_assembled_are_restored(platform: Chat
 
         async def change(kind: str, values: list[bytes]) -> list[bytes]:
             lists = [list(value) for value in values]
-            changed = await window.page.evaluate(CHANGE_AV1_FRAMES, [modules_url(), kind, lists])
-            return [bytes(value) for value in changed]
+            changed_frames = await window.page.evaluate(CHANGE_AV1_FRAMES, [modules_url(), kind, lists])
+            return [bytes(value) for value in changed_frames]
 
         restored_frames = await change("removeLastSize", [add_last_size(frame) for frame in encrypted_frames])
         assert restored_frames == encrypted_frames
@@ -97,5 +97,5 @@ async def test_av1_frames_that_the_browser_assembled_are_restored(platform: Chat
         expected = [write_av1(unit for unit in units if unit.is_sent) for units in frames]
         assert await change("addLastSize", plain_frames) == expected
         # Malformed frames are returned unchanged.
-        malformed = [b"", b"\x32\x80", b"\x32\x05\x01", b"\x32" + b"\xff" * 20]
-        assert await change("removeLastSize", malformed) == malformed
+        malformed_frames = [b"", b"\x32\x80", b"\x32\x05\x01", b"\x32" + b"\xff" * 20]
+        assert await change("removeLastSize", malformed_frames) == malformed_frames

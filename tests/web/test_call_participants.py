@@ -106,10 +106,10 @@ async def test_a_declined_call_stops_ringing(call_platform: ChatPlatform) -> Non
         call_platform.open_window(tom, "/app", init_script=tone_microphone_script(880)) as tom_window,
     ):
         await nora_window.page.get_by_role("button", name="Start call").click()
-        ringing = tom_window.page.get_by_role("dialog", name="Incoming call")
+        ring_dialog = tom_window.page.get_by_role("dialog", name="Incoming call")
         await nora_window.page.get_by_text("Calling tom…").wait_for()
-        await ringing.get_by_role("button", name="Decline").click()
-        await ringing.wait_for(state="detached")
+        await ring_dialog.get_by_role("button", name="Decline").click()
+        await ring_dialog.wait_for(state="detached")
         await nora_window.page.get_by_text("Calling tom…").wait_for(state="hidden")
         assert await inspect_call(tom_window) is None
 
@@ -125,11 +125,11 @@ async def test_a_call_that_ends_before_the_answer_is_missed(call_platform: ChatP
         call_platform.open_window(tom, "/app", init_script=tone_microphone_script(880)) as tom_window,
     ):
         await nora_window.page.get_by_role("button", name="Start call").click()
-        ringing = tom_window.page.get_by_role("dialog", name="Incoming call")
-        await ringing.wait_for()
+        ring_dialog = tom_window.page.get_by_role("dialog", name="Incoming call")
+        await ring_dialog.wait_for()
         await call_button(nora_window, "Leave voice").click()
         await tom_window.page.get_by_text("You missed a call from nora.").wait_for()
-        await ringing.wait_for(state="detached")
+        await ring_dialog.wait_for(state="detached")
 
 
 async def test_a_page_that_left_joins_again(call_platform: ChatPlatform) -> None:

@@ -54,8 +54,8 @@ async def test_two_users_see_each_others_messages_and_changes_immediately(platfo
         await reaction.click()
         await reply.locator(".reaction", has_text="2").wait_for()
 
-        evening = await tom_window.wait_message("Good evening")
-        await evening.focus()
+        evening_message = await tom_window.wait_message("Good evening")
+        await evening_message.focus()
         await tom_window.page.keyboard.press("Delete")
         await tom_window.page.get_by_role("dialog").get_by_role("button", name="Delete").click()
         await nora_window.message("Good evening").wait_for(state="detached")
@@ -369,7 +369,7 @@ async def test_everything_can_be_done_with_the_keyboard(platform: ChatPlatform) 
     async with platform.open_window(nora, general_path(guild)) as nora_window:
         page, keyboard = nora_window.page, nora_window.page.keyboard
         await nora_window.wait_message("number 2")
-        focused = "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"
+        focus_expression = "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"
         await nora_window.wait_until("() => document.activeElement.matches('textarea.compose')")
         await keyboard.type("typed")
         await keyboard.press("Enter")
@@ -379,7 +379,7 @@ async def test_everything_can_be_done_with_the_keyboard(platform: ChatPlatform) 
         await page.locator(".message", has_text="typed").focus()
         await keyboard.press("ArrowUp")
         await keyboard.press("ArrowUp")
-        assert "number 1" in await page.evaluate(focused)
+        assert "number 1" in await page.evaluate(focus_expression)
         await keyboard.press("r")
         await page.get_by_text("Replying to").wait_for()
         await keyboard.type("a reply")
@@ -396,7 +396,7 @@ async def test_everything_can_be_done_with_the_keyboard(platform: ChatPlatform) 
         await page.locator(".message", has_text="number 0").first.focus()
         await keyboard.press("m")
         await page.get_by_role("menuitem", name="Reply").wait_for()
-        assert await page.evaluate(focused) == "Reply"
+        assert await page.evaluate(focus_expression) == "Reply"
         await keyboard.press("Escape")
         await page.get_by_role("menu").wait_for(state="detached")
         await keyboard.press("Alt+ArrowUp")

@@ -265,6 +265,6 @@ async def test_every_screen_is_accessible(platform: ChatPlatform, width: int, sc
             problems += [f"{screen}: {problem}" for problem in await accessibility_problems(window)]
         await window.page.keyboard.press("Escape")
         await settings.wait_for(state="hidden")
-        focused = await window.page.evaluate("document.activeElement.ariaLabel")
-        assert focused == "User settings"
+        focused_label = await window.page.evaluate("document.activeElement.ariaLabel")
+        assert focused_label == "User settings"
     assert problems == []

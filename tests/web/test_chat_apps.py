@@ -262,8 +262,8 @@ async def test_a_deferred_ephemeral_response_is_shown_only_to_its_user(discord_p
         discord_py_guild.open_window(discord_py_guild.alice) as other_window,
     ):
         await window.run_command("slow think")
-        thinking = window.page.locator("li.message.ephemeral")
-        await thinking.get_by_text("Thinking").wait_for()
+        thinking_message = window.page.locator("li.message.ephemeral")
+        await thinking_message.get_by_text("Thinking").wait_for()
         may_respond.set()
         response = await window.wait_message("thought it over")
         await response.get_by_text("Only you can see this").wait_for()

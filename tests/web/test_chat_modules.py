@@ -82,8 +82,8 @@ async def test_modules_are_served_as_immutable_under_a_versioned_url(platform: C
     )
     assert (revalidation.status, revalidation.body) == (304, b"")
     folder, _, name = main_path.rpartition("/")
-    nested = await platform.world.request("GET", f"{platform.url}{folder}/state/state.js")
-    assert (nested.status, nested.headers["Content-Type"]) == (200, "text/javascript; charset=utf-8")
+    nested_response = await platform.world.request("GET", f"{platform.url}{folder}/state/state.js")
+    assert (nested_response.status, nested_response.headers["Content-Type"]) == (200, "text/javascript; charset=utf-8")
     # Only the files that existed at startup are served.
     for missing_path in (
         f"{folder}/nothing.js",

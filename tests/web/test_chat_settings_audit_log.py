@@ -23,8 +23,8 @@ pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 def test_every_action_of_the_audit_log_has_a_label() -> None:
     source = (PACKAGE_DIR / "static/app/settings/audit/texts.js").read_text()
-    labeled = re.findall(r'\[AuditLogAction\.(\w+), t\("', source)
-    assert sorted(labeled) == sorted(AuditLogAction.__members__)
+    labeled_actions = re.findall(r'\[AuditLogAction\.(\w+), t\("', source)
+    assert sorted(labeled_actions) == sorted(AuditLogAction.__members__)
 
 
 async def test_the_audit_log_is_filtered_and_shows_new_entries(platform: ChatPlatform) -> None:

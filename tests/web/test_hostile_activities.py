@@ -348,7 +348,7 @@ async def test_invalid_arguments_are_rejected_with_an_error(activity: SampleActi
     values = ["null", "0", "''", "[]", "'x'.repeat(5000)", "{toString: null}", "new Date(NaN)", "[[]]", "-1", "NaN"]
     names = ["client_id", "scope", "access_token", "channel_id", "id", "user_id", "activity", "url", "lock_state"]
     names += ["mediaUrl", "message", "sku_id", "use_interactive_pip", "custom_id", "code_challenge"]
-    skipped = {"OPEN_INVITE_DIALOG", "INITIATE_IMAGE_UPLOAD"}
+    skipped_commands = {"OPEN_INVITE_DIALOG", "INITIATE_IMAGE_UPLOAD"}
     problems: list[str] = []
     async with play_activity(activity, activity.app_guild.bob, scopes) as (window, _):
         frame = await wait_for_activity_frame(window)
@@ -356,7 +356,7 @@ async def test_invalid_arguments_are_rejected_with_an_error(activity: SampleActi
         await window.page.evaluate(
             "(now => { let offset = 0; performance.now = () => now() + (offset += 20_000) })(performance.now.bind(performance))"
         )
-        for command in sorted(ACTIVITY_COMMAND_SCOPES.keys() - skipped):
+        for command in sorted(ACTIVITY_COMMAND_SCOPES.keys() - skipped_commands):
             for value in values:
                 arguments = f"Object.fromEntries({json.dumps(names)}.map(name => [name, {value}]))"
                 response = await frame.evaluate(f"request({json.dumps(command)}, {arguments})")

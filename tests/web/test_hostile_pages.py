@@ -120,23 +120,25 @@ async def test_an_opened_window_is_isolated(platform: ChatPlatform, other_site: 
     async with open_hostile_page(platform, mary, other_site, site_host, html) as page:
         for path in paths:
             await page.evaluate("url => { window.url = url; window.opened = null }", platform.url + path)
-            async with page.context.expect_page() as opened_page:
+            async with page.context.expect_page() as page_event:
                 await page.get_by_role("button", name="Open").click()
-            opened, errors = await opened_page.value, list[str]()
-            opened.on("pageerror", lambda error, errors=errors: errors.append(str(error)))
-            opened.on("dialog", lambda dialog, errors=errors: errors.append(dialog.message))
-            await opened.wait_for_load_state()
-            url = opened.url
+            opened_page, errors = await page_event.value, list[str]()
+            opened_page.on("pageerror", lambda error, errors=errors: errors.append(str(error)))
+            opened_page.on("dialog", lambda dialog, errors=errors: errors.append(dialog.message))
+            await opened_page.wait_for_load_state()
+            url = opened_page.url
             # The opener policy separates both windows: each sees the other one as closed.
             await wait_until(page, "opened === null || opened.closed")
-            assert await opened.evaluate("window.opener") is None, path
+            assert await opened_page.evaluate("window.opener") is None, path
             await page.evaluate("messages => messages.forEach(message => opened?.postMessage(message, '*'))", MESSAGES)
             # Where a browser ignores the opener policy, the messages arrive.
-            await opened.evaluate("messages => messages.forEach(message => window.postMessage(message, '*'))", MESSAGES)
-            await opened.evaluate("new Promise(done => setTimeout(done))")
-            assert (opened.url.partition("#")[0], errors) == (url.partition("#")[0], []), path
-            assert await opened.get_by_text("forged").count() == 0
-            await opened.close()
+            await opened_page.evaluate(
+                "messages => messages.forEach(message => window.postMessage(message, '*'))", MESSAGES
+            )
+            await opened_page.evaluate("new Promise(done => setTimeout(done))")
+            assert (opened_page.url.partition("#")[0], errors) == (url.partition("#")[0], []), path
+            assert await opened_page.get_by_text("forged").count() == 0
+            await opened_page.close()
 
 
 @both_sites

@@ -169,8 +169,8 @@ class Account:
         if (previous_channel or {}).get("id") != (current_channel or {}).get("id"):
             for listener in self.listeners:
                 listener(VOICE_CHANNEL_SELECT_EVENT, current_channel)
-        received, self._event_received = self._event_received, asyncio.Event()
-        received.set()
+        previous_event, self._event_received = self._event_received, asyncio.Event()
+        previous_event.set()
 
     async def wait_until(self, predicate: Callable[[], Any], timeout_seconds: float) -> bool:
         """Wait until `predicate` is true, which is evaluated after each event; return False on timeout."""

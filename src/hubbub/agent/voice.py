@@ -109,9 +109,9 @@ class VoiceSettings:
         """Return the devices of the machine, with the vendor and model of certified ones."""
         offered_devices = []
         for device in self._defaults[name]["available_devices"]:
-            certified = self.find_certified_device(device["id"], CERTIFIED_TYPES[name]) or {}
+            certified_device = self.find_certified_device(device["id"], CERTIFIED_TYPES[name]) or {}
             offered_devices.append(
-                device | {field: certified[field] for field in CERTIFIED_FIELDS if field in certified}
+                device | {field: certified_device[field] for field in CERTIFIED_FIELDS if field in certified_device}
             )
         return offered_devices
 

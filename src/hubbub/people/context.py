@@ -55,9 +55,9 @@ class PlatformContext:
         Rejected requests of bots are listed too, because they may be the reason why there was no event."""
         trace = await self.control.call(GET_TRACE, query=TraceQuery(event=event))
         delivery_lines = [
-            f"  {event}{self.location_of(traced)} was not delivered: {outcome.outcome}"
-            for traced in trace.events
-            for outcome in traced.outcomes
+            f"  {event}{self.location_of(traced_event)} was not delivered: {outcome.outcome}"
+            for traced_event in trace.events
+            for outcome in traced_event.outcomes
             if not outcome.delivered and outcome.user_id == UserId(user_id)
         ]
         bot_ids = {

@@ -85,9 +85,9 @@ def format_error(status: int, body: Any) -> str:
 def _iter_field_errors(errors: Any, path: str) -> Iterator[tuple[str, str]]:
     if not isinstance(errors, dict):
         return
-    for key, nested in errors.items():
+    for key, nested_errors in errors.items():
         if key == "_errors":
-            for field_error in nested:
+            for field_error in nested_errors:
                 yield path or "(body)", f"{field_error.get('message')} ({field_error.get('code')})"
         else:
-            yield from _iter_field_errors(nested, f"{path}.{key}" if path else key)
+            yield from _iter_field_errors(nested_errors, f"{path}.{key}" if path else key)

@@ -96,8 +96,10 @@ def iter_components(components: Any) -> Iterator[dict[str, Any]]:
     for component in components or ():
         yield component
         yield from iter_components(component.get("components"))
-        nested = [component[key] for key in ("component", "accessory") if isinstance(component.get(key), dict)]
-        yield from iter_components(nested)
+        nested_components = [
+            component[key] for key in ("component", "accessory") if isinstance(component.get(key), dict)
+        ]
+        yield from iter_components(nested_components)
 
 
 def has_component(message: Mapping[str, Any], identifier: str, types: Sequence[int]) -> bool:
@@ -179,9 +181,9 @@ def _build_field(
     defaults = [option["value"] for option in component.get("options", ()) if option.get("default")]
     if component_type == ComponentType.RADIO_GROUP:
         return {**field, "value": (defaults[0] if defaults else None) if value is None else value}
-    selected = defaults if value is None else value if isinstance(value, list) else [value]
+    selected_values = defaults if value is None else value if isinstance(value, list) else [value]
     with error_path("fields", label or custom_id):
-        values_to_send = [resolve_value(item, NAMED_COMPONENT_OBJECTS.get(component_type)) for item in selected]
+        values_to_send = [resolve_value(item, NAMED_COMPONENT_OBJECTS.get(component_type)) for item in selected_values]
     return {**field, "values": values_to_send}
 
 

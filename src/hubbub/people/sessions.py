@@ -153,9 +153,9 @@ class ActorSession:
             if frame["t"] in (READY.name, RESUMED.name):
                 self._failed_connections = 0
             self.received.append(ReceivedEvent(frame["t"], frame["d"]))
-            if (discarded := len(self.received) - EVENTS_KEPT_MAX - 1) >= 0:
-                self.received[discarded] = DISCARDED_EVENT
-                self._consumed_positions.discard(discarded)
+            if (discarded_count := len(self.received) - EVENTS_KEPT_MAX - 1) >= 0:
+                self.received[discarded_count] = DISCARDED_EVENT
+                self._consumed_positions.discard(discarded_count)
         elif op == GatewayOpcode.HEARTBEAT_ACK:
             self._acknowledged_heartbeats += 1
         elif op == GatewayOpcode.HEARTBEAT:
@@ -257,15 +257,15 @@ class ActorSession:
             text = f"{self.actor_name} did not receive {name}{match_description} within {timeout_seconds:g} s"
         else:
             text = f"{self.actor_name} cannot receive {name}{match_description}: the session was closed with {self.closed_with}"
-        unmatched = [f"  {format_event(event)}" for event in self.unmatched_events()]
-        if not unmatched:
+        unmatched_lines = [f"  {format_event(event)}" for event in self.unmatched_events()]
+        if not unmatched_lines:
             return f"{text}. No other events arrived."
-        omitted = (
-            [f"  ({len(unmatched) - EVENTS_SHOWN_MAX} earlier events omitted)"]
-            if len(unmatched) > EVENTS_SHOWN_MAX
+        omission_note = (
+            [f"  ({len(unmatched_lines) - EVENTS_SHOWN_MAX} earlier events omitted)"]
+            if len(unmatched_lines) > EVENTS_SHOWN_MAX
             else []
         )
-        return "\n".join([f"{text}. Unmatched events:", *omitted, *unmatched[-EVENTS_SHOWN_MAX:]])
+        return "\n".join([f"{text}. Unmatched events:", *omission_note, *unmatched_lines[-EVENTS_SHOWN_MAX:]])
 
     async def close(self) -> None:
         """End the session."""

@@ -88,8 +88,8 @@ def exceeds_depth(data: bytes | str, depth_max: int) -> bool:
 
 def decode_any(data: bytes | str) -> Any:
     """Decode JSON of any shape; raise msgspec.DecodeError if it is invalid."""
-    anything: Any = Any
-    return decode(data, anything)
+    any_type: Any = Any
+    return decode(data, any_type)
 
 
 def convert(value: Any, kind: type[T], *, strict: bool = True) -> T:

@@ -279,16 +279,16 @@ def channel_permissions(
         return Permissions.ALL
     bits = base
     if everyone_overwrite is not None:
-        allowed, denied = everyone_overwrite
-        bits = bits & ~denied | allowed
+        allowed_bits, denied_bits = everyone_overwrite
+        bits = bits & ~denied_bits | allowed_bits
     roles_allowed = roles_denied = 0
-    for allowed, denied in role_overwrites:
-        roles_allowed |= allowed
-        roles_denied |= denied
+    for allowed_bits, denied_bits in role_overwrites:
+        roles_allowed |= allowed_bits
+        roles_denied |= denied_bits
     bits = bits & ~roles_denied | roles_allowed
     if member_overwrite is not None:
-        allowed, denied = member_overwrite
-        bits = bits & ~denied | allowed
+        allowed_bits, denied_bits = member_overwrite
+        bits = bits & ~denied_bits | allowed_bits
     # Overwrites only affect channel permissions: they never grant ADMINISTRATOR or remove a guild-wide permission.
     return bits & Permissions.CHANNEL | base & ~Permissions.CHANNEL
 

@@ -56,7 +56,7 @@ def is_supported(version: str, now_ms: int) -> bool:
     The window contains the newest minor version released until that time and the four before it: for 1.10, 1.6 to 1.10.
     """
     today = datetime.fromtimestamp(now_ms / 1000, UTC).date().isoformat()
-    released = (version_tuple(name) for name, day in RELEASES.items() if day <= today)
-    newest_major, newest_minor = max(released, default=(0, -1))[:2]
+    released_versions = (version_tuple(name) for name, day in RELEASES.items() if day <= today)
+    newest_major, newest_minor = max(released_versions, default=(0, -1))[:2]
     major, minor = version_tuple(version)[:2]
     return major == newest_major and newest_minor - SUPPORTED_MINORS_MAX < minor <= newest_minor

@@ -127,12 +127,12 @@ def parse_scopes(text: str) -> tuple[str, ...]:
 
 def expand_scopes(scopes: Iterable[str]) -> frozenset[str]:
     """Return the scopes together with all scopes that they include."""
-    expanded: set[str] = set()
+    expanded_scopes: set[str] = set()
     for scope in scopes:
-        expanded.add(scope)
+        expanded_scopes.add(scope)
         if scope in SCOPES:
-            expanded.update(str(included) for included in SCOPES[scope].included_scopes)
-    return frozenset(expanded)
+            expanded_scopes.update(str(included_scope) for included_scope in SCOPES[scope].included_scopes)
+    return frozenset(expanded_scopes)
 
 
 def missing_approvals(scopes: Iterable[str], flags: int, approved: Iterable[str]) -> list[str]:

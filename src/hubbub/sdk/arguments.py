@@ -61,26 +61,26 @@ def check_call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
     """Check the arguments of a call, convert those in `kwargs` in place, and return the positional arguments.
 
     Missing and unknown arguments are not reported here; the call itself raises TypeError for them."""
-    positional, checks_by_name = _parameter_checks(function)
+    positional_checks, checks_by_name = _parameter_checks(function)
     for name, value in kwargs.items():
         if name in checks_by_name:
             kwargs[name] = checks_by_name[name](name, value)
-    checked = [check(name, value) for (name, check), value in zip(positional, args, strict=False)]
-    return checked + list(args[len(checked) :])
+    checked_args = [check(name, value) for (name, check), value in zip(positional_checks, args, strict=False)]
+    return checked_args + list(args[len(checked_args) :])
 
 
 @cache
 def _parameter_checks(function: Callable[..., Any]) -> tuple[list[tuple[str, Check]], dict[str, Check]]:
     """Return the checks of the positional parameters in order, and those of all parameters by name."""
-    positional: list[tuple[str, Check]] = []
+    positional_checks: list[tuple[str, Check]] = []
     checks_by_name: dict[str, Check] = {}
     for parameter in signature(function).parameters.values():
         check = _accept if parameter.annotation is Parameter.empty else _check_for(parameter.annotation)
         if parameter.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
-            positional.append((parameter.name, check))
+            positional_checks.append((parameter.name, check))
         if parameter.kind in (Parameter.KEYWORD_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
             checks_by_name[parameter.name] = check
-    return positional, checks_by_name
+    return positional_checks, checks_by_name
 
 
 @cache

@@ -164,9 +164,9 @@ class Authorization:
         state = args.state if args.state is not None else secrets.token_urlsafe(STATE_BYTES)
         uses_custom_scheme = args.custom_scheme_param is not None or sys.platform in MOBILE_PLATFORMS
         if not uses_custom_scheme:
-            authorized = await self._authorize_in_chat_client(args, client_id, state)
-            if authorized is not None:
-                return authorized
+            authorization = await self._authorize_in_chat_client(args, client_id, state)
+            if authorization is not None:
+                return authorization
         if uses_custom_scheme:
             scheme = args.custom_scheme_param or f"{STANDARD_SCHEME}-{client_id}"
             redirect_uri = f"{scheme}:/authorize/callback"

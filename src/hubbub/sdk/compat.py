@@ -46,9 +46,11 @@ def _setter(name: str, annotation: Any) -> Callable[[Any, Any], None]:
     """Create the method that sets a field; it raises TypeError or ValueError for a wrong value."""
 
     def set(self: Any, value: Any) -> None:
-        checked = check_argument(to_pascal_case(name), value, annotation)
+        checked_value = check_argument(to_pascal_case(name), value, annotation)
         # Store a copy, so that later changes by the caller have no effect.
-        setattr(_require_valid(self), name, checked.copy() if isinstance(checked, Record) else checked)
+        setattr(
+            _require_valid(self), name, checked_value.copy() if isinstance(checked_value, Record) else checked_value
+        )
 
     return set
 

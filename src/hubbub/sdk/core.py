@@ -72,9 +72,8 @@ class Core:
         self.cache: Final = Cache()
         self.callback_queue: Final = CallbackQueue()
         self.logs: Final = Logs(self.callback_queue, clock, debug=options.debug_logging)
-        if threaded is None:
-            threaded = not _in_event_loop()
-        self.driver: Final[Driver] = ThreadDriver() if threaded else LoopDriver(self.callback_queue)
+        uses_thread = not _in_event_loop() if threaded is None else threaded
+        self.driver: Final[Driver] = ThreadDriver() if uses_thread else LoopDriver(self.callback_queue)
         self.callbacks: Final[dict[str, Callable[..., object]]] = {}
         """The event callbacks by event name, one per event."""
         self._pending_callbacks: Final[weakref.WeakSet[OneShotCallback]] = weakref.WeakSet()

@@ -114,8 +114,8 @@ def _quote(argument: str) -> str:
 
 def _escape(value: str) -> str:
     """Escape the value of a key, which is parsed as a string before it is parsed as a command."""
-    escaped = value.replace("\\", "\\\\")
-    return "\\s" + escaped[1:] if escaped.startswith(" ") else escaped
+    escaped_text = value.replace("\\", "\\\\")
+    return "\\s" + escaped_text[1:] if escaped_text.startswith(" ") else escaped_text
 
 
 def _unescape(value: str) -> str:
@@ -125,8 +125,8 @@ def _unescape(value: str) -> str:
 
 def _split_arguments(exec_value: str) -> Iterator[str]:
     """Yield the arguments of Exec without its field codes, because there is no URL to pass."""
-    for unquoted, quoted in re.findall(r'([^\s"]+)|"((?:[^"\\]|\\.)*)"', exec_value):
-        argument = unquoted or re.sub(r"\\(.)", r"\1", quoted)
+    for unquoted_text, quoted_text in re.findall(r'([^\s"]+)|"((?:[^"\\]|\\.)*)"', exec_value):
+        argument = unquoted_text or re.sub(r"\\(.)", r"\1", quoted_text)
         argument, raw_argument = (
             re.sub(r"%%|%[a-zA-Z]", lambda match: "%" if match[0] == "%%" else "", argument),
             argument,

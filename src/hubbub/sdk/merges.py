@@ -30,11 +30,11 @@ class Merges:
         if not self._core.call_once(callback):
             outcome.set_result(False)
         try:
-            merged = await outcome
+            is_merged = await outcome
         finally:
             if outcome in self._waiting:
                 self._waiting.remove(outcome)
-        if not merged:
+        if not is_merged:
             raise sdk_error(ErrorType.ABORTED, "The provisional account was not merged")
 
     def _resolve_waiting(self, is_success: bool) -> None:

@@ -45,12 +45,12 @@ async def run(ready: ReadyDocument, bot: BotT, token: str, timeout_seconds: floa
                 # Entering the client makes `wait_until_ready` usable before the login.
                 await stack.enter_async_context(client)
             start = client.astart if library == "interactions_py" else client.start
-            running = asyncio.ensure_future(start(token))
+            bot_task = asyncio.ensure_future(start(token))
             try:
-                await _wait_until_ready(client, running, timeout_seconds)
+                await _wait_until_ready(client, bot_task, timeout_seconds)
                 yield bot
             finally:
-                await _stop(library, client, running)
+                await _stop(library, client, bot_task)
 
 
 async def _stop(library: str, client: Any, running: "asyncio.Future[None]") -> None:

@@ -103,10 +103,10 @@ class Platform:
         # The import is local, because few tests add users, and the module imports the models of accounts.
         from hubbub.protocol.control.users import CREATE_USER, CreateUser
 
-        created = await self.context.control.call(CREATE_USER, CreateUser(username=name, **body))
-        self.users[name] = self._create_user(name, created.id, created.token)
-        self.context.names[created.id] = name
-        return to_result(created)
+        created_user = await self.context.control.call(CREATE_USER, CreateUser(username=name, **body))
+        self.users[name] = self._create_user(name, created_user.id, created_user.token)
+        self.context.names[created_user.id] = name
+        return to_result(created_user)
 
     # Bots under test
 

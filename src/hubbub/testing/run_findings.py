@@ -42,9 +42,9 @@ class RunFindings:
         """Yield the lines of the report."""
         lines = dict(self.lines)
         for application, names in self.unused_intents.items():
-            unused = [name for name in names if name not in self.used_intents.get(application, [])]
-            if unused:
-                text = f"No event was delivered for these requested intents in any test: {', '.join(unused)}."
+            unused_intents = [name for name in names if name not in self.used_intents.get(application, [])]
+            if unused_intents:
+                text = f"No event was delivered for these requested intents in any test: {', '.join(unused_intents)}."
                 lines[f"unused_intent: {application}: {text}"] = 1
         for text, times in sorted(lines.items()):
             yield text if times == 1 else f"{text} ({times} times)"

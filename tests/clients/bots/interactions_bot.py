@@ -184,7 +184,10 @@ async def auto_moderation():
 
 async def templates():
     template = await guild().create_guild_template("Plan", "a plan")
-    return [template.name, [fetched.code for fetched in await guild().fetch_guild_templates()] == [template.code]]
+    return [
+        template.name,
+        [fetched_template.code for fetched_template in await guild().fetch_guild_templates()] == [template.code],
+    ]
 
 
 async def commands_registered():

@@ -162,7 +162,7 @@ async def auto_moderation():
 
 async def templates():
     template = await guild().create_template(name="Plan", description="a plan")
-    return [template.name, [fetched.code for fetched in await guild().templates()] == [template.code]]
+    return [template.name, [fetched_template.code for fetched_template in await guild().templates()] == [template.code]]
 
 
 async def commands_registered():

@@ -106,11 +106,11 @@ def _add_observed_audit_log_actions(schemas: dict[str, Any]) -> None:
 def _make_dated_fields_optional(schemas: dict[str, Any]) -> None:
     """spec/dated-changes.md#3: applications gain `flags_new`, roles `colors`, and the list of guilds `banner` on a date."""
     for name, schema in schemas.items():
-        dated = {"flags_new", "banner"} if name == "MyGuildResponse" else {"flags_new"}
+        dated_fields = {"flags_new", "banner"} if name == "MyGuildResponse" else {"flags_new"}
         if "RoleResponse" in name:
-            dated.add("colors")
+            dated_fields.add("colors")
         if "required" in schema:
-            schema["required"] = [item for item in schema["required"] if item not in dated]
+            schema["required"] = [item for item in schema["required"] if item not in dated_fields]
 
 
 def _add_lobby_link_message_type(schemas: dict[str, Any]) -> None:

@@ -91,8 +91,11 @@ def _render_operation(operation: dict[str, Any], parameters: list[dict[str, Any]
     fields = []
     query = {parameter["name"]: parameter for parameter in parameters if parameter["in"] == "query"}
     if query:
-        required = [name for name, parameter in query.items() if parameter.get("required")]
-        schema = {"properties": {name: parameter["schema"] for name, parameter in query.items()}, "required": required}
+        required_names = [name for name, parameter in query.items() if parameter.get("required")]
+        schema = {
+            "properties": {name: parameter["schema"] for name, parameter in query.items()},
+            "required": required_names,
+        }
         fields.append(f"query: {_render_schema({'type': 'object', **schema})}")
     contents = operation.get("requestBody", {}).get("content", {})
     if contents:
@@ -157,9 +160,9 @@ def _render_plain(kind: str, schema: dict[str, Any]) -> str:
         unique = " unique" if schema.pop("uniqueItems", False) else ""
         text = f"[{_render_schema(schema.pop('items'))}]{unique}"
     elif kind == "object":
-        required = schema.pop("required", ())
+        required_names = schema.pop("required", ())
         fields = [
-            f"{name}{'' if name in required else '?'}: {_render_schema(field)}"
+            f"{name}{'' if name in required_names else '?'}: {_render_schema(field)}"
             for name, field in schema.pop("properties", {}).items()
         ]
         additional_properties = schema.pop("additionalProperties", None)
@@ -239,8 +242,10 @@ class _Parser:
             if key == "query":
                 schema = self._parse_union()
                 for name, field in schema["properties"].items():
-                    required = name in schema.get("required", ())
-                    operation["parameters"].append({"in": "query", "name": name, "required": required, "schema": field})
+                    is_required = name in schema.get("required", ())
+                    operation["parameters"].append(
+                        {"in": "query", "name": name, "required": is_required, "schema": field}
+                    )
             elif key == "body":
                 operation["requestBody"] = {"content": {"application/json": {"schema": self._parse_union()}}}
             elif self._accept("empty"):
@@ -302,7 +307,7 @@ class _Parser:
             self._expect("}")
             return schema
         properties: dict[str, Any] = {}
-        required = []
+        required_names = []
         while not self._accept("}"):
             kind, token = self._next()
             assert kind == "key", token
@@ -312,10 +317,10 @@ class _Parser:
                 continue
             properties[name] = self._parse_union()
             if not token.endswith("?:"):
-                required.append(name)
+                required_names.append(name)
         schema["properties"] = properties
-        if required:
-            schema["required"] = required
+        if required_names:
+            schema["required"] = required_names
         return schema
 
     @property

@@ -39,7 +39,7 @@ async def test_mappings_apply_in_order_and_placeholders_are_filled_in(store_acti
         ("/", f"{target}/www"),
     )
 
-    for path, forwarded in {
+    for path, forwarded_path in {
         "/": "/www/",
         "/index.html?a=b": "/www/index.html?a=b",
         "/api": "/server",
@@ -49,7 +49,7 @@ async def test_mappings_apply_in_order_and_placeholders_are_filled_in(store_acti
         "/.proxy/api/x": "/server/x",
         "/.proxy": "/www/",
     }.items():
-        assert (await activity.echo(path)).path == forwarded, path
+        assert (await activity.echo(path)).path == forwarded_path, path
     await activity.set_url_map(("/api", target))
     assert (await activity.request("/")).status == 404
     assert (await activity.echo("/api/x")).path == "/x"
@@ -425,7 +425,7 @@ async def test_without_a_proxy_host_no_request_is_proxied(private_targets_world:
 async def test_the_proxy_prefix_was_required_between_two_dates(store_activity: ProxiedActivity) -> None:
     activity, target = store_activity, store_activity.upstream.target
     await activity.set_url_map(("/api", f"{target}/server"), ("/", target))
-    required, optional = changes.ACTIVITY_PROXY_PREFIX_REQUIRED, changes.ACTIVITY_PROXY_PREFIX_OPTIONAL
+    required_since, optional_since = changes.ACTIVITY_PROXY_PREFIX_REQUIRED, changes.ACTIVITY_PROXY_PREFIX_OPTIONAL
 
     async def statuses() -> list[int]:
         responses = [
@@ -442,10 +442,10 @@ async def test_the_proxy_prefix_was_required_between_two_dates(store_activity: P
         return (await activity.request("/")).headers["Content-Security-Policy"].split("connect-src ")[1].split()[0]
 
     for now_ms, is_prefix_optional in (
-        (required.at_ms - 1, True),
-        (required.at_ms, False),
-        (optional.at_ms - 1, False),
-        (optional.at_ms, True),
+        (required_since.at_ms - 1, True),
+        (required_since.at_ms, False),
+        (optional_since.at_ms - 1, False),
+        (optional_since.at_ms, True),
     ):
         activity.world.clock.set(now_ms)
         assert await statuses() == ([200] * 6 if is_prefix_optional else [200, 200, 404, 404, 200, 200])

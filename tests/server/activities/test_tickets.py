@@ -23,10 +23,10 @@ async def launch(activity: ProxiedActivity, actor: Actor, session_id: str = "") 
     """Launch the activity in a new guild of `actor` and return the composite instance ID."""
     guild = await activity.world.guild(actor)
     launch_arguments = (activity.bot.application_id, actor.id, guild.general, guild.id)
-    launched = await activity.world.write(
+    instance_row = await activity.world.write(
         lambda call: activity_instances.launch(call, *launch_arguments, session_id=session_id)
     )
-    return str(launched.composite_id)
+    return str(instance_row.composite_id)
 
 
 async def create_ticket(activity: ProxiedActivity, actor: Actor, **body: Any) -> str:

@@ -29,15 +29,15 @@ def test_only_a_move_to_an_earlier_time_counts_as_set_back() -> None:
 
 def test_advancing_fires_due_timers_in_order_at_their_own_time() -> None:
     clock = ControlledClock(START_MS, running=False)
-    fired: list[tuple[str, int]] = []
-    clock.call_at(START_MS + 30, lambda: fired.append(("late", clock.now_ms())))
-    clock.call_at(START_MS + 10, lambda: fired.append(("early", clock.now_ms())))
-    clock.call_at(START_MS + 10, lambda: fired.append(("second", clock.now_ms())))
-    clock.call_at(START_MS + 99, lambda: fired.append(("never", clock.now_ms())))
+    fired_timers: list[tuple[str, int]] = []
+    clock.call_at(START_MS + 30, lambda: fired_timers.append(("late", clock.now_ms())))
+    clock.call_at(START_MS + 10, lambda: fired_timers.append(("early", clock.now_ms())))
+    clock.call_at(START_MS + 10, lambda: fired_timers.append(("second", clock.now_ms())))
+    clock.call_at(START_MS + 99, lambda: fired_timers.append(("never", clock.now_ms())))
 
     clock.advance(50)
 
-    assert fired == [("early", START_MS + 10), ("second", START_MS + 10), ("late", START_MS + 30)]
+    assert fired_timers == [("early", START_MS + 10), ("second", START_MS + 10), ("late", START_MS + 30)]
     assert clock.now_ms() == START_MS + 50
 
 
@@ -58,12 +58,12 @@ def test_a_timer_started_by_a_callback_fires_in_the_same_advance() -> None:
 
 def test_a_canceled_timer_never_fires() -> None:
     clock = ControlledClock(START_MS, running=False)
-    fired: list[int] = []
-    timer = clock.call_later(10, lambda: fired.append(1))
+    fired_timers: list[int] = []
+    timer = clock.call_later(10, lambda: fired_timers.append(1))
     timer.cancel()
     timer.cancel()
     clock.advance(100)
-    assert fired == []
+    assert fired_timers == []
     assert not timer.is_pending
 
 
@@ -77,22 +77,22 @@ def test_canceled_timers_do_not_accumulate() -> None:
 
 def test_a_failing_callback_stops_neither_the_clock_nor_the_other_timers() -> None:
     clock = ControlledClock(START_MS, running=False)
-    fired: list[int] = []
+    fired_timers: list[int] = []
     clock.call_later(1, lambda: 1 / 0)
-    clock.call_later(2, lambda: fired.append(clock.now_ms()))
+    clock.call_later(2, lambda: fired_timers.append(clock.now_ms()))
     clock.advance(10)
-    assert fired == [START_MS + 2]
+    assert fired_timers == [START_MS + 2]
     assert clock.now_ms() == START_MS + 10
 
 
 def test_setting_the_clock_back_keeps_timers_pending() -> None:
     clock = ControlledClock(START_MS, running=False)
-    fired: list[int] = []
-    clock.call_at(START_MS + 10, lambda: fired.append(clock.now_ms()))
+    fired_timers: list[int] = []
+    clock.call_at(START_MS + 10, lambda: fired_timers.append(clock.now_ms()))
     clock.set(START_MS - 1000)
-    assert fired == []
+    assert fired_timers == []
     clock.set(START_MS + 10)
-    assert fired == [START_MS + 10]
+    assert fired_timers == [START_MS + 10]
 
 
 async def test_settle_waits_for_work_started_by_timers() -> None:
@@ -151,26 +151,26 @@ async def test_a_running_controlled_clock_fires_timers_in_real_time() -> None:
 
 async def test_freezing_stops_timers_and_resuming_starts_them_again() -> None:
     clock = ControlledClock(START_MS)
-    fired = asyncio.Event()
-    clock.call_later(1, fired.set)
+    fire_event = asyncio.Event()
+    clock.call_later(1, fire_event.set)
     clock.freeze()
     frozen_ms = clock.now_ms()
     # A timer of a running clock that starts later and is due later fires, so time has passed.
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         await ControlledClock(START_MS).sleep(5)
-    assert not fired.is_set()
+    assert not fire_event.is_set()
     assert clock.now_ms() == frozen_ms
     clock.resume()
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-        await fired.wait()
+        await fire_event.wait()
     assert clock.is_running
 
 
 async def test_the_real_clock_fires_no_earlier_than_due_and_can_be_canceled() -> None:
     clock = RealClock()
     due_ms = clock.now_ms() + 5
-    canceled = clock.call_at(due_ms, lambda: 1 / 0)
-    canceled.cancel()
+    canceled_timer = clock.call_at(due_ms, lambda: 1 / 0)
+    canceled_timer.cancel()
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         await clock.sleep_until(due_ms)
     assert clock.now_ms() >= due_ms

@@ -128,15 +128,15 @@ async def test_a_private_address_is_not_allowed() -> None:
 
 async def test_a_missing_response_is_a_timeout() -> None:
     client = OutboundClient(allow_private=True, timeout_seconds=0.05)
-    released = asyncio.Event()
+    release_event = asyncio.Event()
 
     async def handler(_: web.Request) -> web.Response:
-        await released.wait()
+        await release_event.wait()
         return web.Response(status=204)
 
     async with run_endpoint(handler) as url:
         problem = await endpoints.find_events_problem(client, url, SIGNER)
-        released.set()
+        release_event.set()
 
     await client.close()
     assert problem is not None

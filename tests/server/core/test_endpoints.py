@@ -92,13 +92,13 @@ def test_an_operation_that_needs_permissions_requires_a_guard() -> None:
 
 
 async def test_an_operator_role_is_checked_before_plain_and_coroutine_handlers() -> None:
-    checked: list[OperatorRole] = []
+    checked_roles: list[OperatorRole] = []
 
     def handler(call: Call) -> str:
-        return f"after {checked}"
+        return f"after {checked_roles}"
 
     async def coroutine_handler(operation: AsyncOperation) -> str:
-        return f"after {checked}"
+        return f"after {checked_roles}"
 
     class Reader:
         async def read(self, work: Any) -> Any:
@@ -109,12 +109,12 @@ async def test_an_operator_role_is_checked_before_plain_and_coroutine_handlers()
         make_endpoint(operation, handler)
 
     def guard(call: Call, role: OperatorRole) -> None:
-        checked.append(role)
+        checked_roles.append(role)
 
     expected_result = f"after {[OperatorRole.MODERATOR]}"
     call: Any = None
     assert run(call, build_endpoint(operation, handler, name="plain", operator_guard=guard), []) == expected_result
-    checked.clear()
+    checked_roles.clear()
     reader: Any = Reader()
     endpoint = build_endpoint(operation, coroutine_handler, name="coroutine", operator_guard=guard)
     assert await run_async(reader, endpoint, []) == expected_result

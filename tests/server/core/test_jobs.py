@@ -120,10 +120,10 @@ async def test_a_failed_transactional_job_is_rolled_back_and_retried(harness: Jo
 
 
 async def test_a_job_waits_until_it_is_due(harness: JobHarness) -> None:
-    executed: list[int] = []
+    executed_jobs: list[int] = []
 
     async def handle(job: Job) -> None:
-        executed.append(harness.clock.now_ms())
+        executed_jobs.append(harness.clock.now_ms())
 
     harness.start_worker({"later": handle})
     await harness.enqueue("later", due_ms=START_MS + 2 * MINUTE_MS)
@@ -131,29 +131,29 @@ async def test_a_job_waits_until_it_is_due(harness: JobHarness) -> None:
     await harness.run_due_jobs()
     await harness.clock.run_for(MINUTE_MS - 1)
     await harness.run_due_jobs()
-    assert executed == []
+    assert executed_jobs == []
 
     await harness.clock.run_for(1)
     await harness.run_due_jobs()
-    assert executed == [START_MS + MINUTE_MS]
+    assert executed_jobs == [START_MS + MINUTE_MS]
 
     await harness.clock.run_for(10 * MINUTE_MS)
     await harness.run_due_jobs()
-    assert executed == [START_MS + MINUTE_MS, START_MS + 2 * MINUTE_MS]
+    assert executed_jobs == [START_MS + MINUTE_MS, START_MS + 2 * MINUTE_MS]
 
 
 async def test_jobs_that_became_due_without_a_worker_run_in_order(harness: JobHarness) -> None:
-    executed: list[int] = []
+    executed_jobs: list[int] = []
 
     async def handle(job: Job) -> None:
-        executed.append(job.decode(int))
+        executed_jobs.append(job.decode(int))
 
     for number in (3, 1, 2):
         await harness.enqueue("call", number, due_ms=START_MS - 1000 + number)
     harness.start_worker({"call": handle}, async_jobs_max=1)
     await harness.run_due_jobs()
 
-    assert executed == [1, 2, 3]
+    assert executed_jobs == [1, 2, 3]
 
 
 async def test_jobs_of_one_key_run_serially_and_in_order_across_a_retry(harness: JobHarness) -> None:
@@ -219,11 +219,11 @@ async def test_an_async_job_is_retried_with_backoff_then_fails_and_can_be_replay
 
 
 async def test_a_handler_can_give_up_without_blocking_its_key(harness: JobHarness) -> None:
-    executed: list[str] = []
+    executed_jobs: list[str] = []
 
     async def handle(job: Job) -> None:
-        executed.append(job.decode(str))
-        if executed == ["deleted"]:
+        executed_jobs.append(job.decode(str))
+        if executed_jobs == ["deleted"]:
             raise PermanentFailure("the endpoint was deleted")
 
     await harness.enqueue("call", "deleted", key="k")
@@ -231,7 +231,7 @@ async def test_a_handler_can_give_up_without_blocking_its_key(harness: JobHarnes
     harness.start_worker({"call": handle})
     await harness.run_due_jobs()
 
-    assert executed == ["deleted", "next"]
+    assert executed_jobs == ["deleted", "next"]
     assert [failed_job.error for failed_job in await harness.failed_jobs()] == [
         "PermanentFailure: the endpoint was deleted"
     ]
@@ -249,10 +249,10 @@ async def test_jobs_are_looked_up_by_key_with_an_index() -> None:
 
 
 async def test_two_workers_share_jobs_and_never_run_one_twice(harness: JobHarness) -> None:
-    executed: list[int] = []
+    executed_jobs: list[int] = []
 
     async def handle(job: Job) -> None:
-        executed.append(job.id)
+        executed_jobs.append(job.id)
         await asyncio.sleep(0)
 
     enqueued_ids = sorted([await harness.enqueue("call", number) for number in range(30)])
@@ -260,39 +260,39 @@ async def test_two_workers_share_jobs_and_never_run_one_twice(harness: JobHarnes
         harness.start_worker({"call": handle}, async_jobs_max=4)
     await harness.run_due_jobs()
 
-    assert sorted(executed) == enqueued_ids
+    assert sorted(executed_jobs) == enqueued_ids
     assert await harness.count_jobs() == 0
 
 
 async def test_slow_jobs_of_one_owner_do_not_delay_others(harness: JobHarness) -> None:
-    executed: list[str] = []
+    executed_jobs: list[str] = []
     release = asyncio.Event()
 
     async def handle(job: Job) -> None:
         if job.key.startswith("call/slow/"):
             await release.wait()
-        executed.append(job.key)
+        executed_jobs.append(job.key)
 
     for number in range(6):
         await harness.enqueue("call", key=f"call/slow/{number}")
     await harness.enqueue("call", key="call/quick/1")
     await harness.enqueue("note")
     harness.start_worker(
-        {"call": handle, "note": recording_handler(executed, "note")}, async_jobs_max=4, owner_jobs_max=3
+        {"call": handle, "note": recording_handler(executed_jobs, "note")}, async_jobs_max=4, owner_jobs_max=3
     )
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-        while len(executed) < 2:
+        while len(executed_jobs) < 2:
             await asyncio.sleep(0.01)
-    assert sorted(executed) == ["call/quick/1", "note"]
+    assert sorted(executed_jobs) == ["call/quick/1", "note"]
 
     release.set()
     await harness.run_due_jobs()
-    assert len(executed) == 8
+    assert len(executed_jobs) == 8
     assert await harness.count_jobs() == 0
 
 
 async def test_transactional_jobs_run_while_all_async_slots_are_taken(harness: JobHarness) -> None:
-    executed: list[str] = []
+    executed_jobs: list[str] = []
     release = asyncio.Event()
 
     async def handle(job: Job) -> None:
@@ -300,10 +300,10 @@ async def test_transactional_jobs_run_while_all_async_slots_are_taken(harness: J
 
     for _ in range(5):
         await harness.enqueue("call")
-    harness.start_worker({"call": handle, "note": recording_handler(executed, "note")}, async_jobs_max=2)
+    harness.start_worker({"call": handle, "note": recording_handler(executed_jobs, "note")}, async_jobs_max=2)
     await harness.enqueue("note")
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-        while not executed:
+        while not executed_jobs:
             await asyncio.sleep(0.01)
     release.set()
     await harness.run_due_jobs()
@@ -311,19 +311,19 @@ async def test_transactional_jobs_run_while_all_async_slots_are_taken(harness: J
 
 
 async def test_a_job_of_a_dead_worker_is_released_when_its_lease_ends(harness: JobHarness) -> None:
-    executed: list[str] = []
+    executed_jobs: list[str] = []
 
     async def hang(job: Job) -> None:
-        executed.append("hangs")
+        executed_jobs.append("hangs")
         await asyncio.Event().wait()
 
     async def handle(job: Job) -> None:
-        executed.append("works")
+        executed_jobs.append("works")
 
     await harness.enqueue("call")
     dead_worker = Worker(harness.db, harness.clock, {"call": hang}, lease_ms=MINUTE_MS)
     dead_worker.start()
-    while not executed:
+    while not executed_jobs:
         await asyncio.sleep(0)
     # The worker crashes: its task ends, and it does not return the job to the queue.
     dead_worker._is_stopped = True
@@ -333,11 +333,11 @@ async def test_a_job_of_a_dead_worker_is_released_when_its_lease_ends(harness: J
 
     worker = harness.start_worker({"call": handle})
     await worker.run_due()
-    assert executed == ["hangs"]
+    assert executed_jobs == ["hangs"]
     harness.clock.advance(MINUTE_MS)
     await worker.run_due()
 
-    assert executed == ["hangs", "works"]
+    assert executed_jobs == ["hangs", "works"]
     assert await harness.count_jobs() == 0
 
 
@@ -354,10 +354,10 @@ async def test_stopping_a_worker_returns_unfinished_jobs(harness: JobHarness) ->
     await job_started.wait()
     await worker.stop(grace_seconds=0)
 
-    executed: list[str] = []
-    harness.start_worker({"call": recording_handler(executed, "call")})
+    executed_jobs: list[str] = []
+    harness.start_worker({"call": recording_handler(executed_jobs, "call")})
     await harness.run_due_jobs()
-    assert executed == ["call"]
+    assert executed_jobs == ["call"]
     assert await harness.count_jobs() == 0
 
 
@@ -384,10 +384,10 @@ async def test_a_clock_jump_does_not_start_a_job_twice(harness: JobHarness) -> N
 
 
 async def test_canceled_jobs_do_not_run(harness: JobHarness) -> None:
-    executed: list[str] = []
+    executed_jobs: list[str] = []
 
     async def handle(job: Job) -> None:
-        executed.append(job.decode(str))
+        executed_jobs.append(job.decode(str))
 
     await harness.enqueue("expire", "a", due_ms=START_MS + 10, key="a")
     await harness.enqueue("expire", "b", due_ms=START_MS + 10, key="b")
@@ -396,7 +396,7 @@ async def test_canceled_jobs_do_not_run(harness: JobHarness) -> None:
     await harness.clock.run_for(10)
     await harness.run_due_jobs()
 
-    assert executed == ["b"]
+    assert executed_jobs == ["b"]
 
 
 async def test_a_handler_can_set_the_retry_delay(harness: JobHarness) -> None:
@@ -442,29 +442,29 @@ async def test_a_job_without_a_handler_is_left_for_other_workers(harness: JobHar
 
 
 async def test_a_polling_worker_finds_jobs_without_being_woken(harness: JobHarness) -> None:
-    executed: list[str] = []
-    harness.start_worker({"call": recording_handler(executed, "call")}, poll_ms=5_000)
+    executed_jobs: list[str] = []
+    harness.start_worker({"call": recording_handler(executed_jobs, "call")}, poll_ms=5_000)
     await harness.run_due_jobs()
     harness.db.on_wake = lambda: None
     await harness.enqueue("call")
-    assert executed == []
+    assert executed_jobs == []
 
     await harness.clock.run_for(5_000)
     await harness.run_due_jobs()
-    assert executed == ["call"]
+    assert executed_jobs == ["call"]
 
 
 async def test_jobs_can_enqueue_further_jobs(harness: JobHarness) -> None:
-    executed: list[int] = []
+    executed_jobs: list[int] = []
 
     def handle(tx: Tx, job: Job) -> None:
         step = job.decode(int)
-        tx.after_commit.append(lambda: executed.append(step))
+        tx.after_commit.append(lambda: executed_jobs.append(step))
         if step < 3:
             tx.enqueue("step", step + 1)
 
     harness.start_worker({"step": handle})
     await harness.enqueue("step", 1)
     await harness.run_due_jobs()
-    assert executed == [1, 2, 3]
+    assert executed_jobs == [1, 2, 3]
     assert await harness.count_jobs() == 0

@@ -87,11 +87,11 @@ def logs(stream: io.StringIO, request: pytest.FixtureRequest) -> Iterator[Logs]:
 
 @pytest.mark.parametrize("text", TEXTS_WITH_SECRETS)
 def test_secrets_are_removed_from_text(text: str) -> None:
-    cleaned = Secrets().clean(text)
-    assert SECRET not in cleaned
-    assert BOT_TOKEN not in cleaned
-    assert USER_ID_PART not in cleaned
-    assert REMOVED in cleaned
+    cleaned_text = Secrets().clean(text)
+    assert SECRET not in cleaned_text
+    assert BOT_TOKEN not in cleaned_text
+    assert USER_ID_PART not in cleaned_text
+    assert REMOVED in cleaned_text
 
 
 @pytest.mark.parametrize("text", TEXTS_WITHOUT_SECRETS)
@@ -201,17 +201,17 @@ def test_a_record_that_cannot_be_formatted_is_reported_instead_of_raised(logs: L
         ("code:", 100_000, ("code:" * 6_554)[:32_768]),
     ],
 )
-def test_long_repetitive_texts_are_cleaned(part: str, count: int, cleaned: str) -> None:
+def test_long_repetitive_texts_are_cleaned(part: str, count: int, cleaned_text: str) -> None:
     # `make bench` measures that the time is linear in the length.
-    assert Secrets().clean(part * count).removesuffix("... (cut)") == cleaned
+    assert Secrets().clean(part * count).removesuffix("... (cut)") == cleaned_text
     assert Secrets().clean("code=" + "A" * 500_000 + "b") == "code=[removed]"
 
 
 def test_long_text_is_truncated_only_after_cleaning() -> None:
     text = "x " * (16 * 1024 - 20) + BOT_TOKEN + " y" * 100
-    cleaned = Secrets().clean(text)
-    assert USER_ID_PART not in cleaned
-    assert cleaned.endswith("(cut)")
+    cleaned_text = Secrets().clean(text)
+    assert USER_ID_PART not in cleaned_text
+    assert cleaned_text.endswith("(cut)")
 
 
 def test_a_json_line_contains_the_fields(stream: io.StringIO) -> None:

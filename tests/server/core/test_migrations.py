@@ -34,10 +34,12 @@ def connection() -> sqlite3.Connection:
 
 
 async def test_an_empty_database_gets_the_whole_schema(database: Database) -> None:
-    applied = await database.read(lambda tx: tx.all("SELECT number, name, checksum FROM schema_migrations ORDER BY 1"))
+    applied_rows = await database.read(
+        lambda tx: tx.all("SELECT number, name, checksum FROM schema_migrations ORDER BY 1")
+    )
 
     shipped_migrations = migrations.load()
-    assert applied == [(migration.number, migration.name, migration.checksum) for migration in shipped_migrations]
+    assert applied_rows == [(migration.number, migration.name, migration.checksum) for migration in shipped_migrations]
 
 
 async def test_opening_again_changes_nothing(new_database: NewDatabase) -> None:
@@ -50,14 +52,14 @@ async def test_opening_again_changes_nothing(new_database: NewDatabase) -> None:
 
 def test_a_database_created_from_the_template_equals_a_migrated_one(connection: sqlite3.Connection) -> None:
     for _ in range(2):
-        created = sqlite3.connect(":memory:", isolation_level=None)
-        migrations.load_schema_sqlite(created)
+        created_database = sqlite3.connect(":memory:", isolation_level=None)
+        migrations.load_schema_sqlite(created_database)
         migrate_sqlite(connection)
 
-        assert list(created.iterdump()) == list(connection.iterdump())
+        assert list(created_database.iterdump()) == list(connection.iterdump())
         # Writes to one database do not appear in the next one.
-        created.execute("UPDATE meta SET value = 'written'")
-        created.close()
+        created_database.execute("UPDATE meta SET value = 'written'")
+        created_database.close()
 
 
 def test_both_dialects_have_the_same_tables_and_columns(connection: sqlite3.Connection, postgres_database: str) -> None:
@@ -169,13 +171,13 @@ def test_a_migration_waits_for_the_locks_of_running_processes(postgres_database:
         (directory / "0002_second.sql").write_text("ALTER TABLE jobs ADD COLUMN color TEXT;")
         running_process.execute("SELECT * FROM jobs")
         with concurrent.futures.ThreadPoolExecutor() as executor:
-            migrating = executor.submit(migrate_postgres, connection, directory)
+            migration_future = executor.submit(migrate_postgres, connection, directory)
             wait_for_lock(postgres_database)
             # Queries do not wait until the migration has its lock.
             with psycopg.connect(postgres_database) as other_process:
                 other_process.execute("SELECT * FROM jobs")
             running_process.rollback()
-            assert [migration.name for migration in migrating.result()] == ["second"]
+            assert [migration.name for migration in migration_future.result()] == ["second"]
 
 
 def wait_for_lock(database_url: str) -> None:
@@ -283,8 +285,8 @@ def test_migrations_of_releases_come_first_and_without_gaps() -> None:
 RELEASED_SCHEMAS = [
     pytest.param(1, id="initial"),
     *(
-        pytest.param(max(int(name[:4]) for name in added), id=f"release {release}")
-        for release, added in RELEASED_CHECKSUMS.items()
+        pytest.param(max(int(name[:4]) for name in added_names), id=f"release {release}")
+        for release, added_names in RELEASED_CHECKSUMS.items()
     ),
 ]
 """The initial schema, and the last schema of each release."""
@@ -304,12 +306,12 @@ def test_a_database_of_an_earlier_schema_upgrades_and_keeps_its_rows(
         migrate_sqlite(connection)
         migrate_postgres(postgres)
         users = [store.execute("SELECT id, username FROM users").fetchall() for store in (connection, postgres)]
-        applied = [
+        applied_migrations = [
             store.execute("SELECT COUNT(*) FROM schema_migrations").fetchone() for store in (connection, postgres)
         ]
 
     assert users == [[(1, "alice")]] * 2
-    assert applied == [(len(migrations.load()),)] * 2
+    assert applied_migrations == [(len(migrations.load()),)] * 2
 
 
 # Upgrades of existing databases
@@ -404,8 +406,8 @@ def test_the_image_of_an_empty_database_is_stored_beside_the_bytecode(image_path
 
 def test_a_damaged_image_of_an_empty_database_is_replaced(image_path: Path) -> None:
     empty_image = migrations._empty_image.__wrapped__()
-    for damaged in (b"", empty_image[:1000], empty_image[:-1] + b"x"):
-        image_path.write_bytes(damaged)
+    for damaged_image in (b"", empty_image[:1000], empty_image[:-1] + b"x"):
+        image_path.write_bytes(damaged_image)
 
         connection = sqlite3.connect(":memory:", isolation_level=None)
         connection.deserialize(migrations._empty_image.__wrapped__())

@@ -62,17 +62,17 @@ async def a_name_is_resolved_once_per_connection(authority: Authority) -> None:
 
 
 async def one_private_address_among_several_rejects_a_name(authority: Authority) -> None:
-    mixed = [
+    mixed_addresses = [
         [PUBLIC_ADDRESS, LOCAL_ADDRESS],
         [LOCAL_ADDRESS, PUBLIC_ADDRESS],
         [PUBLIC_ADDRESS, "169.254.169.254"],
         [PUBLIC_ADDRESS, "10.0.0.1"],
         [PUBLIC_ADDRESS, OTHER_PUBLIC_ADDRESS],
     ]
-    await start_name_server(mixed_example=mixed)
+    await start_name_server(mixed_example=mixed_addresses)
     receivers, client = await start_recorder(), OutboundClient()
 
-    for _ in mixed[:-1]:
+    for _ in mixed_addresses[:-1]:
         with pytest.raises(ForbiddenTargetError):
             await client.request("GET", "http://mixed.example/")
     assert receivers == []

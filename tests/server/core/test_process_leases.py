@@ -56,9 +56,9 @@ async def test_a_released_number_is_free_immediately(database: Database) -> None
 
 
 async def test_a_process_acquires_the_number_of_a_killed_process(database: Database) -> None:
-    killed = Lease(database)
-    await killed.acquire()
-    killed.kill()
+    killed_lease = Lease(database)
+    await killed_lease.acquire()
+    killed_lease.kill()
 
     successor = Lease(database)
     await successor.acquire()
@@ -72,9 +72,9 @@ async def test_a_process_acquires_the_number_of_a_killed_process(database: Datab
 async def test_the_number_of_a_process_that_ended_on_this_machine_is_free_immediately(
     database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
-    killed = Lease(database)
-    await killed.acquire()
-    killed.kill()
+    killed_lease = Lease(database)
+    await killed_lease.acquire()
+    killed_lease.kill()
     ended_process = subprocess.Popen([sys.executable, "-c", ""])
     ended_process.wait()
     await database.write(lambda tx: tx.run("UPDATE process_leases SET pid = ?", ended_process.pid))
@@ -87,13 +87,13 @@ async def test_the_number_of_a_process_that_ended_on_this_machine_is_free_immedi
 
 
 async def test_a_process_notices_that_its_number_was_taken_over(database: Database) -> None:
-    replaced = Lease(database)
-    await replaced.acquire()
+    replaced_lease = Lease(database)
+    await replaced_lease.acquire()
     await database.write(lambda tx: tx.run("UPDATE process_leases SET owner = 'successor'"))
 
-    await asyncio.wait_for(replaced.lost.wait(), 30)
+    await asyncio.wait_for(replaced_lease.lost.wait(), 30)
 
-    await replaced.release()
+    await replaced_lease.release()
     row = await database.read(lambda tx: find_lease(tx, 0))
     assert row is not None
     assert row.owner == "successor"
@@ -118,9 +118,9 @@ async def test_a_second_server_with_the_same_number_does_not_start(migrated_data
         assert (finding.level, "process number 0 is in use by" in finding.message) == ("note", True)
         await third_app.stop()
         await first_app.stop()
-        restarted = App(small_config(database_url=url))
-        await restarted.start()
-        await restarted.stop()
+        restarted_app = App(small_config(database_url=url))
+        await restarted_app.start()
+        await restarted_app.stop()
 
 
 async def test_too_few_connections_for_all_processes_are_named_with_the_setting(
@@ -142,7 +142,7 @@ async def test_too_few_connections_for_all_processes_are_named_with_the_setting(
         later = await diagnose_database(url, process_number=1)
         await first_app.stop()
 
-    needed = "2 processes need up to 74 connections, but PostgreSQL allows 73"
-    assert f"{needed}; run: ALTER DATABASE ... CONNECTION LIMIT 84" in caplog.text
-    assert (finding.level, needed in finding.message) == ("note", True)
+    problem = "2 processes need up to 74 connections, but PostgreSQL allows 73"
+    assert f"{problem}; run: ALTER DATABASE ... CONNECTION LIMIT 84" in caplog.text
+    assert (finding.level, problem in finding.message) == ("note", True)
     assert later.level == "ok"

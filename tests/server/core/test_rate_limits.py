@@ -48,8 +48,12 @@ def test_a_window_starts_with_the_first_call_and_resets_completely() -> None:
     )
     now.ms += 4000
     assert check(limits, rule).remaining == 0
-    rejected = check(limits, rule)
-    assert (rejected.is_allowed, rejected.remaining, rejected.reset_after_ms) == (False, 0, 1000)
+    rejected_verdict = check(limits, rule)
+    assert (rejected_verdict.is_allowed, rejected_verdict.remaining, rejected_verdict.reset_after_ms) == (
+        False,
+        0,
+        1000,
+    )
     now.ms += 1000
     assert check(limits, rule).remaining == 1
 
@@ -134,9 +138,14 @@ def test_the_global_limit_is_per_caller_and_second() -> None:
     now = ManualTime()
     limits = RateLimits(now, global_calls=50)
     assert all(limits.check_global(1) is None for _ in range(50))
-    rejected = limits.check_global(1)
-    assert rejected is not None
-    assert (rejected.is_allowed, rejected.scope, rejected.bucket, rejected.reset_after_ms) == (
+    rejected_verdict = limits.check_global(1)
+    assert rejected_verdict is not None
+    assert (
+        rejected_verdict.is_allowed,
+        rejected_verdict.scope,
+        rejected_verdict.bucket,
+        rejected_verdict.reset_after_ms,
+    ) == (
         False,
         "global",
         "",

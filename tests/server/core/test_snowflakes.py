@@ -74,15 +74,15 @@ def test_ids_do_not_follow_a_clock_that_jumps_beyond_a_limit() -> None:
 def test_after_a_deliberate_set_back_ids_follow_the_clock_and_never_repeat() -> None:
     clock = ControlledClock(START_MS, running=False)
     ids = SnowflakeFactory(clock)
-    created = []
+    created_ids = []
     for _ in range(3):
         clock.set(START_MS)
         for _ in range(5):
             for _ in range(4):
-                created.append(ids.new(MessageId))
-                assert created[-1].created_ms == clock.now_ms()
+                created_ids.append(ids.new(MessageId))
+                assert created_ids[-1].created_ms == clock.now_ms()
             clock.advance(1)
-    assert len(set(created)) == len(created)
+    assert len(set(created_ids)) == len(created_ids)
 
 
 def test_a_wall_clock_correction_does_not_reorder_ids() -> None:
@@ -100,13 +100,13 @@ def test_a_wall_clock_correction_does_not_reorder_ids() -> None:
 def test_ids_never_repeat_even_when_history_was_discarded() -> None:
     clock = ControlledClock(START_MS, running=False)
     ids = SnowflakeFactory(clock, counters_max=8)
-    created = []
+    created_ids = []
     for _ in range(20):
         clock.set(START_MS)
         for step in range(50):
-            created += [ids.new(MessageId) for _ in range(1 + step % 3)]
+            created_ids += [ids.new(MessageId) for _ in range(1 + step % 3)]
             clock.advance(1)
-    assert len(set(created)) == len(created)
+    assert len(set(created_ids)) == len(created_ids)
     assert len(ids._counters) <= 8
 
 
@@ -125,18 +125,18 @@ def test_a_discarded_span_is_skipped_in_one_step() -> None:
 
 def test_threads_never_share_an_id() -> None:
     ids = SnowflakeFactory(ControlledClock(START_MS))
-    created: list[list[MessageId]] = [[] for _ in range(4)]
+    created_ids: list[list[MessageId]] = [[] for _ in range(4)]
 
     def create_ids(created_by_thread: list[MessageId]) -> None:
         for _ in range(5000):
             created_by_thread.append(ids.new(MessageId))
 
-    threads = [threading.Thread(target=create_ids, args=(created_by_thread,)) for created_by_thread in created]
+    threads = [threading.Thread(target=create_ids, args=(created_by_thread,)) for created_by_thread in created_ids]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len({message_id for created_by_thread in created for message_id in created_by_thread}) == 20_000
+    assert len({message_id for created_by_thread in created_ids for message_id in created_by_thread}) == 20_000
 
 
 def test_worker_and_process_numbers_are_validated() -> None:

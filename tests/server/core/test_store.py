@@ -116,11 +116,11 @@ async def test_a_failed_unit_does_not_affect_concurrent_units(notes: Database, q
     writes = (notes.write(unit, quick=quick_flags[index % len(quick_flags)]) for index, unit in enumerate(units))
     results = await asyncio.gather(*writes, return_exceptions=True)
 
-    committed = [id for id in range(30) if id % 3]
-    assert await note_ids(notes) == committed
-    assert [result for result in results if isinstance(result, int)] == committed
+    committed_ids = [id for id in range(30) if id % 3]
+    assert await note_ids(notes) == committed_ids
+    assert [result for result in results if isinstance(result, int)] == committed_ids
     assert sum(isinstance(result, Rejected) for result in results) == 10
-    assert sorted(event.body for event in events) == sorted(b'{"id":%d}' % id for id in committed)
+    assert sorted(event.body for event in events) == sorted(b'{"id":%d}' % id for id in committed_ids)
 
 
 async def test_a_violated_constraint_rolls_back_only_its_unit(notes: Database) -> None:
@@ -142,8 +142,8 @@ async def test_events_are_published_in_commit_order_before_the_write_returns(
     notes: Database, quick_flags: tuple[bool, ...]
 ) -> None:
     await notes.write(lambda tx: tx.run("INSERT INTO notes (id, word) VALUES (0, '0')"))
-    published: list[int] = []
-    notes.on_commit = lambda dispatches: published.extend(int(event.body) for event in dispatches)
+    published_numbers: list[int] = []
+    notes.on_commit = lambda dispatches: published_numbers.extend(int(event.body) for event in dispatches)
 
     def count(tx: Tx) -> int:
         next_value = int(tx.value("SELECT word FROM notes WHERE id = 0")) + 1
@@ -153,11 +153,11 @@ async def test_events_are_published_in_commit_order_before_the_write_returns(
 
     async def caller() -> None:
         for number in range(5):
-            assert await notes.write(count, quick=quick_flags[number % len(quick_flags)]) in published
+            assert await notes.write(count, quick=quick_flags[number % len(quick_flags)]) in published_numbers
 
     await asyncio.gather(*(caller() for _ in range(8)))
 
-    assert published == list(range(1, 41))
+    assert published_numbers == list(range(1, 41))
 
 
 async def test_commit_callbacks_run_in_order_despite_a_failure(notes: Database) -> None:
@@ -352,7 +352,7 @@ async def test_an_overloaded_store_rejects_units(new_database: NewDatabase) -> N
         unit_started.set()
         release.wait(WAIT_TIMEOUT_SECONDS)
 
-    holding = [asyncio.create_task(db.write(hold)) for _ in range(1 if isinstance(db, SqliteDatabase) else 4)]
+    holding_tasks = [asyncio.create_task(db.write(hold)) for _ in range(1 if isinstance(db, SqliteDatabase) else 4)]
     await asyncio.to_thread(unit_started.wait, 10)
     results = asyncio.gather(*(db.write(lambda tx: 1) for _ in range(20)), return_exceptions=True)
     await asyncio.sleep(0)
@@ -361,7 +361,7 @@ async def test_an_overloaded_store_rejects_units(new_database: NewDatabase) -> N
     rejections = [result for result in await results if isinstance(result, StoreUnavailable)]
     assert rejections
     assert "overloaded" in str(rejections[0])
-    await asyncio.gather(*holding)
+    await asyncio.gather(*holding_tasks)
     assert await db.write(lambda tx: 1) == 1
     await db.close()
 
@@ -401,17 +401,17 @@ async def test_stamps_grow_across_a_restart(new_database: NewDatabase) -> None:
     stamps_before = [await db.write(lambda tx: tx.stamp) for _ in range(3)]
     await db.write(lambda tx: tx.value("SELECT 1"))
     await db.close()
-    reopened = new_database()
-    await reopened.start()
-    first_stamp_after = await reopened.write(lambda tx: tx.stamp)
-    snapshot = await reopened.read(lambda tx: tx.snapshot)
-    second_stamp_after = await reopened.write(lambda tx: tx.stamp)
-    await reopened.close()
+    reopened_database = new_database()
+    await reopened_database.start()
+    first_stamp_after = await reopened_database.write(lambda tx: tx.stamp)
+    snapshot = await reopened_database.read(lambda tx: tx.snapshot)
+    second_stamp_after = await reopened_database.write(lambda tx: tx.stamp)
+    await reopened_database.close()
 
     stamps = [*stamps_before, first_stamp_after, second_stamp_after]
     assert stamps == sorted(set(stamps))
     assert [snapshot.covers(stamp) for stamp in stamps] == [True, True, True, True, False]
-    if isinstance(reopened, SqliteDatabase):
+    if isinstance(reopened_database, SqliteDatabase):
         assert second_stamp_after == first_stamp_after + 1
 
 
@@ -435,17 +435,17 @@ class TestSqlite:
         results = await asyncio.gather(
             *(notes.write(insert_note(id, "x" * 3000)) for id in range(1, 60)), return_exceptions=True
         )
-        committed = [result for result in results if isinstance(result, int)]
+        committed_ids = [result for result in results if isinstance(result, int)]
         failures = [result for result in results if not isinstance(result, int)]
         assert failures
         assert all(isinstance(result, StoreUnavailable) for result in failures)
-        assert await note_ids(notes) == [0, *committed]
-        assert [int(event.body[6:-1]) for event in events] == [0, *committed]
+        assert await note_ids(notes) == [0, *committed_ids]
+        assert [int(event.body[6:-1]) for event in events] == [0, *committed_ids]
 
         await notes._between_batches(lambda: notes._connection.execute("PRAGMA max_page_count = 1000000").fetchall())
         await notes.check()
         await asyncio.gather(*(notes.write(insert_note(id, "x" * 3000)) for id in range(100, 160)))
-        assert len(await note_ids(notes)) == 1 + len(committed) + 60
+        assert len(await note_ids(notes)) == 1 + len(committed_ids) + 60
 
     async def test_a_unit_that_catches_a_full_disk_error_cannot_continue(self, notes: SqliteDatabase) -> None:
         page_count = await notes.write(lambda tx: tx.value("PRAGMA page_count"))
@@ -554,10 +554,10 @@ class TestSqlite:
         await notes.close()
 
         assert await asyncio.gather(*writes) == list(range(20))
-        reopened = SqliteDatabase(tmp_path / "hubbub.db")
-        await reopened.start()
-        assert await note_ids(reopened) == list(range(20))
-        await reopened.close()
+        reopened_database = SqliteDatabase(tmp_path / "hubbub.db")
+        await reopened_database.start()
+        assert await note_ids(reopened_database) == list(range(20))
+        await reopened_database.close()
 
     async def test_the_page_cache_has_the_configured_size(self, tmp_path: Path) -> None:
         db = SqliteDatabase(tmp_path / "small.db", cache_bytes=2 * 1024 * 1024)
@@ -671,10 +671,10 @@ class TestPostgres:
             tx.value("SELECT pg_sleep(0.005)")
             tx.run("UPDATE notes SET word = ? WHERE id = 1", str(current_value + 1))
 
-        contended = PostgresDatabase(postgres_database, thread_count=24)
-        await contended.start()
-        await asyncio.gather(*(contended.write(increment) for _ in range(96)))
-        await contended.close()
+        contended_database = PostgresDatabase(postgres_database, thread_count=24)
+        await contended_database.start()
+        await asyncio.gather(*(contended_database.write(increment) for _ in range(96)))
+        await contended_database.close()
 
         assert await notes.read(lambda tx: tx.value("SELECT word FROM notes")) == "96"
 
@@ -755,8 +755,8 @@ class TestPostgres:
         results = await asyncio.gather(*units, return_exceptions=True)
 
         assert {type(result) for result in results} <= {int, StoreUnavailable}
-        acknowledged = {result for result in results[:60] if isinstance(result, int)}
-        assert acknowledged <= set(await note_ids(notes))
+        acknowledged_ids = {result for result in results[:60] if isinstance(result, int)}
+        assert acknowledged_ids <= set(await note_ids(notes))
 
     async def test_an_unreachable_database_is_unavailable(self) -> None:
         with pytest.raises(StoreUnavailable):
@@ -768,19 +768,19 @@ class TestPostgres:
     ) -> None:
         events = record_events(notes)
         commit = PostgresConnection.commit
-        terminated: list[int] = []
+        terminated_pids: list[int] = []
 
         def commit_and_lose(connection: PostgresConnection) -> None:
             commit(connection)
-            if not terminated:
-                terminated.append(1)
+            if not terminated_pids:
+                terminated_pids.append(1)
                 _terminate_connections(postgres_database)
                 connection.execute(intern_statement("SELECT 1"))
 
         monkeypatch.setattr(PostgresConnection, "commit", commit_and_lose)
 
         assert await notes.write(insert_note(1), quick=quick) == 1
-        assert terminated
+        assert terminated_pids
         assert await note_ids(notes) == [1]
         assert len(events) == 1
 

@@ -64,7 +64,7 @@ def kill_writer_under_load(target: str) -> set[int]:
     return {int(line) for line in output.split(b"\n")[:-1]}
 
 
-async def check_after_kill(target: str, acknowledged: set[int]) -> None:
+async def check_after_kill(target: str, acknowledged_numbers: set[int]) -> None:
     """Assert that the database contains all acknowledged writes and no partial write."""
     db = new_database(target)
     await db.start()
@@ -75,8 +75,8 @@ async def check_after_kill(target: str, acknowledged: set[int]) -> None:
     left_values = {int(name.removeprefix("left-")): value for name, value in rows if name.startswith("left-")}
     right_values = {int(name.removeprefix("right-")): value for name, value in rows if name.startswith("right-")}
 
-    assert len(acknowledged) >= ACKNOWLEDGED_BEFORE_KILL
-    assert acknowledged <= set(left_values)
+    assert len(acknowledged_numbers) >= ACKNOWLEDGED_BEFORE_KILL
+    assert acknowledged_numbers <= set(left_values)
     assert left_values == right_values
     assert job_numbers == set(left_values)
     assert stamp > max(map(int, left_values.values()))
@@ -84,13 +84,13 @@ async def check_after_kill(target: str, acknowledged: set[int]) -> None:
 
 async def test_sqlite_keeps_every_acknowledged_write(tmp_path: Path) -> None:
     target = str(tmp_path / "hubbub.db")
-    acknowledged = kill_writer_under_load(target)
-    await check_after_kill(target, acknowledged)
+    acknowledged_numbers = kill_writer_under_load(target)
+    await check_after_kill(target, acknowledged_numbers)
 
 
 async def test_postgres_keeps_every_acknowledged_write(postgres_database: str) -> None:
-    acknowledged = kill_writer_under_load(postgres_database)
-    await check_after_kill(postgres_database, acknowledged)
+    acknowledged_numbers = kill_writer_under_load(postgres_database)
+    await check_after_kill(postgres_database, acknowledged_numbers)
 
 
 if __name__ == "__main__":

@@ -147,7 +147,7 @@ async def test_a_scanner_that_does_not_respond_is_bounded(
 def test_invalid_settings_are_reported(tmp_path: Path) -> None:
     broken = tmp_path / "broken.txt"
     broken.write_text("no hash\n")
-    for scanning, problem in (
+    for scanning_config, problem in (
         (ScanningConfig(hash_file=str(tmp_path / "missing.txt")), "cannot be read"),
         (ScanningConfig(hash_file=str(broken)), "line 1"),
         (ScanningConfig(scanner="no_such_module:Scanner"), "cannot be loaded"),
@@ -155,7 +155,7 @@ def test_invalid_settings_are_reported(tmp_path: Path) -> None:
         (ScanningConfig(scanner="os"), "must be module:name"),
     ):
         with pytest.raises(ConfigError, match=problem):
-            App(small_config(scanning=scanning))
+            App(small_config(scanning=scanning_config))
     for url in ("http://127.0.0.1", "unix://", "tcp://"):
         with pytest.raises(ConfigError, match="tcp:// or unix://"):
             load(environ={"HUBBUB_SCANNING_CLAMD_URL": url})

@@ -91,11 +91,13 @@ def count_rows(call: Call, column: str, user_id: int) -> int:
 
 async def test_a_deletion_leaves_only_the_rows_that_are_declared_as_kept(world: World) -> None:
     ann = await create_operator(world, "ann")
-    filled = await prepare(world)
-    (await ann.post(f"/admin/users/{filled.user.id}/delete", json={"reason": "Spam", "grace_days": 7})).ok()
-    await world.write(filled.fill)
+    filled_tables = await prepare(world)
+    (await ann.post(f"/admin/users/{filled_tables.user.id}/delete", json={"reason": "Spam", "grace_days": 7})).ok()
+    await world.write(filled_tables.fill)
     counts = {
-        column.column: await world.write(lambda call, column=column: count_rows(call, column.column, filled.user.id))
+        column.column: await world.write(
+            lambda call, column=column: count_rows(call, column.column, filled_tables.user.id)
+        )
         for column in personal_data.collect()
         if column.erasure != Erasure.REJECTED
     }
@@ -105,7 +107,7 @@ async def test_a_deletion_leaves_only_the_rows_that_are_declared_as_kept(world: 
     await world.run_due_jobs()
 
     for column in personal_data.collect():
-        count = await world.write(lambda call, column=column: count_rows(call, column.column, filled.user.id))
+        count = await world.write(lambda call, column=column: count_rows(call, column.column, filled_tables.user.id))
         if column.erasure in {Erasure.DELETED, Erasure.WRITTEN, Erasure.CLEARED}:
             assert count == 0, column.column
         elif column.erasure == Erasure.KEPT:
@@ -113,12 +115,12 @@ async def test_a_deletion_leaves_only_the_rows_that_are_declared_as_kept(world: 
 
 
 async def test_an_export_has_every_declared_section(world: World) -> None:
-    filled = await prepare(world)
-    await world.write(filled.fill)
-    (await filled.user.post("/guilds", json={"name": "Own"})).ok()
+    filled_tables = await prepare(world)
+    await world.write(filled_tables.fill)
+    (await filled_tables.user.post("/guilds", json={"name": "Own"})).ok()
 
-    export = (await filled.user.get("/users/@me/harvest")).ok()
-    messages = (await filled.user.get("/users/@me/harvest/messages")).ok()
+    export = (await filled_tables.user.get("/users/@me/harvest")).ok()
+    messages = (await filled_tables.user.get("/users/@me/harvest/messages")).ok()
 
     sections = export["records"] | {"user": export["user"], "sessions": export["sessions"], "messages": messages}
     declared_sections = {column.export for column in personal_data.collect() if column.export}

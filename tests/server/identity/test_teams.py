@@ -38,9 +38,13 @@ async def test_a_user_is_invited_accepts_and_leaves(world: World) -> None:
     assert [member["user"]["id"] for member in team["members"]] == [str(alice.id)]
     assert (team["owner_user_id"], team["icon"]) == (str(alice.id), None)
 
-    invited = (await alice.post(f"{path}/members", json={"username": "bob"})).ok()
+    invited_member = (await alice.post(f"{path}/members", json={"username": "bob"})).ok()
 
-    assert (invited["membership_state"], invited["role"], invited["permissions"]) == (1, "developer", ["*"])
+    assert (invited_member["membership_state"], invited_member["role"], invited_member["permissions"]) == (
+        1,
+        "developer",
+        ["*"],
+    )
     [listed_team] = (await bob.get("/teams")).ok()
     assert [member["user"]["id"] for member in listed_team["members"]] == [str(bob.id)]
     (await bob.get(path)).rejected(404, 0)

@@ -137,8 +137,8 @@ async def test_a_large_avatar_fits_into_a_request_body(world: World) -> None:
 
     assert (await alice.patch("/users/@me", json={"avatar": image})).ok()["avatar"]
 
-    oversized = "data:image/png;base64," + base64.b64encode(bytes((10 << 20) + 1)).decode()
-    rejected_response = await alice.patch("/users/@me", json={"avatar": oversized})
+    oversized_avatar = "data:image/png;base64," + base64.b64encode(bytes((10 << 20) + 1)).decode()
+    rejected_response = await alice.patch("/users/@me", json={"avatar": oversized_avatar})
     assert rejected_response.errors("avatar") == ["BINARY_TYPE_MAX_SIZE"]
     # Other operations keep the smaller body limit.
     channel_id = (await world.guild(alice)).general

@@ -47,9 +47,9 @@ async def activity_setup(world: World) -> ActivitySetup:
     users = [await world.user("alice"), await world.user("bob")]
     guild = await world.guild(None, *users)
     bot = await world.bot(guild, flags=ApplicationFlags.EMBEDDED)
-    connected = [(user, await user.connect()) for user in users]
+    connected_users = [(user, await user.connect()) for user in users]
     return ActivitySetup(
-        world, guild, connected, bot, await bot.connect(Intents.GUILDS | Intents.GUILD_EMBEDDED_ACTIVITIES)
+        world, guild, connected_users, bot, await bot.connect(Intents.GUILDS | Intents.GUILD_EMBEDDED_ACTIVITIES)
     )
 
 

@@ -598,8 +598,8 @@ async def test_moving_a_channel_requires_view_channel_and_reordering_does_not(wo
     (await bob.patch(path, json=[{"id": str(secret_channel_id), "position": 9}])).ok()
     (await bob.patch(path, json=[{"id": str(secret_channel_id), "parent_id": str(category_id)}])).rejected(403, 50001)
     (await bob.patch(path, json=[{"id": str(guild.general), "parent_id": str(category_id)}])).ok()
-    locked = [{"id": str(guild.general), "lock_permissions": True}]
-    (await bob.patch(path, json=locked)).rejected(403, 50013)
+    lock_body = [{"id": str(guild.general), "lock_permissions": True}]
+    (await bob.patch(path, json=lock_body)).rejected(403, 50013)
     (await bob.patch(path, json=[{"id": "1", "position": 1}])).rejected(404, 10003)
 
 

@@ -62,9 +62,9 @@ async def test_an_application_replaces_its_metadata_records(world: World) -> Non
     path = metadata_path(bot)
     assert (await bot.get(path)).ok() == []
 
-    localized = LEVEL_RECORD | {"name_localizations": {"de": "Stufe"}, "description_localizations": None}
-    assert (await bot.put(path, json=[localized, PAID_RECORD])).ok() == [localized, PAID_RECORD]
-    assert (await bot.get(path)).ok() == [localized, PAID_RECORD]
+    localized_record = LEVEL_RECORD | {"name_localizations": {"de": "Stufe"}, "description_localizations": None}
+    assert (await bot.put(path, json=[localized_record, PAID_RECORD])).ok() == [localized_record, PAID_RECORD]
+    assert (await bot.get(path)).ok() == [localized_record, PAID_RECORD]
     assert (await bot.put(path, json=[SINCE_RECORD])).ok() == [SINCE_RECORD]
     assert (await bot.get(path)).ok() == [SINCE_RECORD]
     assert (await bot.put(path, json=[])).ok() == []

@@ -227,9 +227,9 @@ async def test_moderators_invite_speakers_and_suppress_them_again(
     path = f"/guilds/{guild.id}/voice-states/{bob.id}"
     body = {"channel_id": str(stage_channel_id), "suppress": False}
     (await guild.owner.patch(path, json=body)).ok()
-    invited = await session.next("VOICE_STATE_UPDATE")
-    assert invited["suppress"] is False
-    assert invited["request_to_speak_timestamp"] is not None
+    invite_update = await session.next("VOICE_STATE_UPDATE")
+    assert invite_update["suppress"] is False
+    assert invite_update["request_to_speak_timestamp"] is not None
     audit_entry = await guild.last_audit_entry(AuditLogAction.MEMBER_UPDATE)
     assert (audit_entry["target_id"], audit_entry["changes"]) == (
         str(bob.id),

@@ -64,8 +64,10 @@ class InteractionSetup:
         self, message_id: str, custom_id: str = "go", component_type: int = ComponentType.BUTTON, **data: Any
     ) -> "ReceivedInteraction":
         """Use a component and return the interaction that the app receives."""
-        submitted = {"component_type": component_type, "custom_id": custom_id, **data}
-        response = await self.create_interaction(InteractionType.MESSAGE_COMPONENT, submitted, message_id=message_id)
+        submitted_data = {"component_type": component_type, "custom_id": custom_id, **data}
+        response = await self.create_interaction(
+            InteractionType.MESSAGE_COMPONENT, submitted_data, message_id=message_id
+        )
         assert response.status == 204, response.body
         return ReceivedInteraction(self, await self.app_session.next("INTERACTION_CREATE"))
 

@@ -80,8 +80,8 @@ async def test_a_command_is_created_replaced_read_updated_and_deleted(world: Wor
     assert replaced_response.json["id"] == created_command["id"]
     assert int(replaced_response.json["version"]) > int(created_command["version"])
     assert "options" not in replaced_response.json
-    unchanged = (await bot.post(path, json=chat_command(description="new"))).ok()
-    assert unchanged["version"] == replaced_response.json["version"]
+    unchanged_command = (await bot.post(path, json=chat_command(description="new"))).ok()
+    assert unchanged_command["version"] == replaced_response.json["version"]
     updated_command = (await bot.patch(f"{path}/{created_command['id']}", json={"nsfw": True, "name": "hello"})).ok()
     assert (updated_command["name"], updated_command["nsfw"], updated_command["description"]) == ("hello", True, "new")
     (await bot.post(path, json=chat_command("taken"))).ok()
@@ -133,7 +133,7 @@ async def test_commands_belong_to_their_application(world: World) -> None:
 async def test_bulk_overwrite_replaces_all_global_commands(world: World) -> None:
     bot = await world.bot()
     path = global_path(bot)
-    unchanged = (await bot.post(path, json=chat_command("kept"))).ok()
+    unchanged_command = (await bot.post(path, json=chat_command("kept"))).ok()
     renamed_command = (await bot.post(path, json=chat_command("before"))).ok()
     (await bot.post(path, json=chat_command("gone"))).ok()
 
@@ -150,8 +150,8 @@ async def test_bulk_overwrite_replaces_all_global_commands(world: World) -> None
     commands = response.ok()
     assert response.status == 200
     assert [command["name"] for command in commands] == ["Menu", "after", "kept", "menu"]
-    assert (commands[1]["id"], commands[2]["id"]) == (renamed_command["id"], unchanged["id"])
-    assert commands[2]["version"] == unchanged["version"]
+    assert (commands[1]["id"], commands[2]["id"]) == (renamed_command["id"], unchanged_command["id"])
+    assert commands[2]["version"] == unchanged_command["version"]
     assert commands[1]["version"] != renamed_command["version"]
     stored_commands = (await bot.get(f"{path}?with_localizations=true")).ok()
     assert stored_commands == commands
@@ -506,7 +506,7 @@ async def test_options_of_every_type_are_stored(world: World) -> None:
 
     del options[3]["min_value"]
     assert created_command["options"] == options
-    nested = [
+    nested_options = [
         option(
             CommandOptionType.SUB_COMMAND_GROUP,
             "g",
@@ -514,7 +514,7 @@ async def test_options_of_every_type_are_stored(world: World) -> None:
         ),
         option(CommandOptionType.SUB_COMMAND, "t"),
     ]
-    created_command = (await bot.post(global_path(bot), json=chat_command("n", options=nested))).ok()
+    created_command = (await bot.post(global_path(bot), json=chat_command("n", options=nested_options))).ok()
     assert created_command["options"][0]["options"][0]["options"][0]["name"] == "a"
     assert created_command["options"][1]["options"] == []
 

@@ -266,10 +266,10 @@ async def test_entitlement_lists_are_filtered(world: World) -> None:
         await create_test_entitlement(bot, silver_sku_id, alice.id),
         await create_test_entitlement(bot, gold_sku_id, bob.id),
     )
-    consumed = (await alice.post("/users/@me/purchases", json={"sku_id": str(potion_sku_id)})).ok()["entitlement"]
+    consumable = (await alice.post("/users/@me/purchases", json={"sku_id": str(potion_sku_id)})).ok()["entitlement"]
     durable = (await bob.post("/users/@me/purchases", json={"sku_id": str(hat_sku_id)})).ok()["entitlement"]
     path = f"/applications/{bot.application_id}/entitlements"
-    (await bot.post(f"{path}/{consumed['id']}/consume")).ok()
+    (await bot.post(f"{path}/{consumable['id']}/consume")).ok()
 
     async def entitlement_ids(query: str) -> list[str]:
         return [entitlement["id"] for entitlement in (await bot.get(f"{path}?{query}")).ok()]
@@ -277,7 +277,7 @@ async def test_entitlement_lists_are_filtered(world: World) -> None:
     assert await entitlement_ids(f"user_id={alice.id}") == [
         first_entitlement["id"],
         second_entitlement["id"],
-        consumed["id"],
+        consumable["id"],
     ]
     assert await entitlement_ids(f"sku_ids={gold_sku_id},{hat_sku_id}") == [
         first_entitlement["id"],

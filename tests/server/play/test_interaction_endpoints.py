@@ -210,11 +210,11 @@ async def test_autocomplete_choices_are_returned_in_the_body(setup: InteractionS
         {"choices": [{"name": "World", "value": "world"}]},
     )
 
-    typed = [{"type": CommandOptionType.STRING, "name": "target", "value": "wo", "focused": True}]
+    typed_options = [{"type": CommandOptionType.STRING, "name": "target", "value": "wo", "focused": True}]
     await send_interaction(
         setup,
         InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE,
-        {"id": command["id"], "name": "greet", "options": typed},
+        {"id": command["id"], "name": "greet", "options": typed_options},
     )
 
     interaction = await setup.user_session.next("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE")
@@ -314,8 +314,8 @@ async def test_many_interactions_are_delivered_concurrently(
         )
     )
 
-    succeeded = {(await setup.user_session.next("INTERACTION_SUCCESS"))["id"] for _ in range(16)}
-    assert sorted(succeeded) == sorted(interaction["id"] for interaction in receiver.interactions)
+    succeeded_ids = {(await setup.user_session.next("INTERACTION_SUCCESS"))["id"] for _ in range(16)}
+    assert sorted(succeeded_ids) == sorted(interaction["id"] for interaction in receiver.interactions)
     assert await list_failures(setup) == []
 
 

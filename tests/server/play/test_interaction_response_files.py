@@ -84,8 +84,8 @@ async def test_files_up_to_the_stated_limit_are_accepted_on_every_route(
     async def check_limit(send_file: Any) -> None:
         rejected_response: ApiResponse = await send_file(limit + 1)
         rejected_response.rejected(413, 50045)
-        accepted: ApiResponse = await send_file(limit)
-        message = accepted.ok()
+        accepted_response: ApiResponse = await send_file(limit)
+        message = accepted_response.ok()
         message = message.get("resource", {}).get("message", message)
         assert [attachment["size"] for attachment in message["attachments"]] == [limit]
 

@@ -412,10 +412,10 @@ async def test_an_app_reads_its_target_but_not_the_referenced_message(setup: Int
     ]
     assert (payload["content"], payload["referenced_message"]["content"]) == ("hola", "")
 
-    posted = await guild.send_message(setup.bot, "mine", message_reference=reference, components=[BUTTON_ROW])
-    payload = (await setup.use_component(posted["id"])).payload["message"]
+    posted_message = await guild.send_message(setup.bot, "mine", message_reference=reference, components=[BUTTON_ROW])
+    payload = (await setup.use_component(posted_message["id"])).payload["message"]
     assert (payload["content"], payload["referenced_message"]["content"]) == ("mine", "")
-    assert payload["components"] == posted["components"]
+    assert payload["components"] == posted_message["components"]
 
 
 async def test_running_a_command_requires_access_and_permissions(setup: InteractionSetup) -> None:
@@ -453,8 +453,10 @@ async def test_running_a_command_requires_access_and_permissions(setup: Interact
     (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, command_data, actor=setup.bot)).rejected(
         403, 20001
     )
-    outdated = await setup.create_interaction(InteractionType.APPLICATION_COMMAND, {**command_data, "version": "1"})
-    assert outdated.errors("data") == ["INTERACTION_APPLICATION_COMMAND_INVALID_VERSION"]
+    outdated_response = await setup.create_interaction(
+        InteractionType.APPLICATION_COMMAND, {**command_data, "version": "1"}
+    )
+    assert outdated_response.errors("data") == ["INTERACTION_APPLICATION_COMMAND_INVALID_VERSION"]
     await guild.overwrite(
         guild.general, guild.id, deny=Permissions.USE_APPLICATION_COMMANDS, target_type=OverwriteType.ROLE
     )
@@ -1709,8 +1711,12 @@ async def test_an_interaction_contains_the_users_entitlements(setup: Interaction
 
     interaction = await setup.run_command(command)
 
-    [owned] = interaction.payload["entitlements"]
-    assert (owned["id"], owned["sku_id"], owned["user_id"]) == (entitlement["id"], sku_id, str(setup.user.id))
+    [own_entitlement] = interaction.payload["entitlements"]
+    assert (own_entitlement["id"], own_entitlement["sku_id"], own_entitlement["user_id"]) == (
+        entitlement["id"],
+        sku_id,
+        str(setup.user.id),
+    )
     assert interaction.payload["entitlement_sku_ids"] == [sku_id]
     (await setup.bot.delete(f"{setup.application_path}/entitlements/{entitlement['id']}")).ok()
     assert (await setup.run_command(command)).payload["entitlements"] == []

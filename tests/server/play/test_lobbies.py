@@ -35,8 +35,8 @@ async def test_creating_a_lobby_notifies_its_members(world: World) -> None:
     assert (lobby["metadata"], lobby["flags"], lobby["application_id"]) == ({"map": "dust"}, 1, str(game.id))
     assert {member["id"] for member in lobby["members"]} == {str(alice.id), str(bob.id)}
     event = await session.next("LOBBY_CREATE")
-    connected = {member["user_id"]: member["connected"] for member in event["members"]}
-    assert connected == {str(alice.id): True, str(bob.id): False}
+    connected_by_user = {member["user_id"]: member["connected"] for member in event["members"]}
+    assert connected_by_user == {str(alice.id): True, str(bob.id): False}
     assert (await game.backend.get(f"/lobbies/{lobby['id']}")).ok() == lobby
 
 
@@ -200,8 +200,8 @@ async def test_a_secret_creates_a_lobby_that_others_can_join(world: World) -> No
     assert joined_lobby["id"] == lobby["id"]
     assert joined_lobby["metadata"] == {"map": "dust"}
     assert (await session.next("LOBBY_MEMBER_ADD"))["member"]["metadata"] == {"team": "red"}
-    rejoined = (await bob.put("/lobbies", json={"secret": "xyzzy", "lobby_metadata": {"map": "sand"}})).ok()
-    assert rejoined["metadata"] == {"map": "sand"}
+    rejoined_lobby = (await bob.put("/lobbies", json={"secret": "xyzzy", "lobby_metadata": {"map": "sand"}})).ok()
+    assert rejoined_lobby["metadata"] == {"map": "sand"}
     assert (await session.next("LOBBY_UPDATE"))["metadata"] == {"map": "sand"}
 
 

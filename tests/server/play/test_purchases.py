@@ -246,11 +246,16 @@ async def test_a_declined_renewal_has_one_key_per_price_and_sku(
     provider.is_declining = False
     await paid_world.clock.run_until(end_ms + 3 * DAY_MS)
 
-    first, more_expensive, repeated, cheaper = provider.charges[1:]
-    assert [charge.amount for charge in (first, more_expensive, repeated, cheaper)] == [999, 1299, 999, 499]
+    first_charge, higher_charge, repeated_charge, lower_charge = provider.charges[1:]
+    assert [charge.amount for charge in (first_charge, higher_charge, repeated_charge, lower_charge)] == [
+        999,
+        1299,
+        999,
+        499,
+    ]
     # A retry of the same charge has the same key, and every other charge has its own.
-    assert first == repeated
-    assert len({first.key, more_expensive.key, cheaper.key}) == 3
+    assert first_charge == repeated_charge
+    assert len({first_charge.key, higher_charge.key, lower_charge.key}) == 3
     assert list(provider.held_amounts.values()) == [999, 499]
 
 
@@ -586,14 +591,14 @@ async def test_the_store_page_explains_the_payment_result(paid_world: World, pro
     page = await browser.open(f"/application-directory/{bot.application_id}/store/{hat_sku_id}")
 
     provider.is_declining = True
-    declined = await browser.submit(page, "Buy Hat")
-    assert (declined.status, "The payment was declined." in declined.text) == (400, True)
+    declined_page = await browser.submit(page, "Buy Hat")
+    assert (declined_page.status, "The payment was declined." in declined_page.text) == (400, True)
     provider.is_declining, provider.enabled = False, False
-    disabled = await browser.submit(declined, "Buy Hat")
-    assert (disabled.status, "Purchases are currently disabled" in disabled.text) == (400, True)
+    disabled_page = await browser.submit(declined_page, "Buy Hat")
+    assert (disabled_page.status, "Purchases are currently disabled" in disabled_page.text) == (400, True)
     provider.enabled, provider.loses_response = True, True
-    unconfirmed = await browser.submit(disabled, "Buy Hat")
-    assert (unconfirmed.status, "still being processed" in unconfirmed.text) == (503, True)
+    unconfirmed_page = await browser.submit(disabled_page, "Buy Hat")
+    assert (unconfirmed_page.status, "still being processed" in unconfirmed_page.text) == (503, True)
     pending_page = await browser.submit(page, "Buy Hat")
     assert (pending_page.status, "payment is pending" in pending_page.text) == (400, True)
 

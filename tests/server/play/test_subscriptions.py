@@ -470,7 +470,7 @@ async def test_old_entitlements_have_a_moving_end_and_are_then_migrated(world: W
     sku_id = await publish_sku(bot)
     session = await bot.connect(intents=0)
     purchase = await buy(alice, sku_id)
-    ending = await buy(bob, sku_id)
+    ending_subscription = await buy(bob, sku_id)
     _, (_, entitlement), (_, subscription), *_ = await received_events(session)
     assert (entitlement["type"], entitlement["ends_at"]) == (8, "2024-09-05T00:00:00.000000+00:00")
     assert "renewal_sku_ids" not in subscription
@@ -483,7 +483,7 @@ async def test_old_entitlements_have_a_moving_end_and_are_then_migrated(world: W
         data for name, data in received_renewals if name == "ENTITLEMENT_UPDATE" and data["user_id"] == str(alice.id)
     )
     assert moved_entitlement == purchase["entitlement"] | {"ends_at": "2024-10-05T00:00:00.000000+00:00"}
-    (await bob.post(f"/users/@me/subscriptions/{ending['subscription']['id']}/cancel")).ok()
+    (await bob.post(f"/users/@me/subscriptions/{ending_subscription['subscription']['id']}/cancel")).ok()
     await received_events(session)
 
     # During the window a renewal removes the end of the entitlement. A canceled subscription is not migrated.

@@ -168,8 +168,8 @@ async def test_an_edit_retains_exactly_the_files_it_lists(world: World) -> None:
         return [attachment["filename"] for attachment in edited_message_view["attachments"]]
 
     assert await edited_filenames(content="y") == ["a.png", "b.png"]
-    extended = (await send_files(guild.owner, message_path, ("c.png", PNG), method="PATCH")).ok()
-    assert [attachment["filename"] for attachment in extended["attachments"]] == ["a.png", "b.png", "c.png"]
+    extended_message = (await send_files(guild.owner, message_path, ("c.png", PNG), method="PATCH")).ok()
+    assert [attachment["filename"] for attachment in extended_message["attachments"]] == ["a.png", "b.png", "c.png"]
     metadata = [{"id": second_file["id"], "description": "retained"}, {"id": 0}]
     edited_message = (
         await send_files(guild.owner, message_path, ("d.png", PNG), method="PATCH", attachments=metadata)

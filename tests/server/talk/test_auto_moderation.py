@@ -198,14 +198,14 @@ async def test_a_rule_is_updated_and_deleted(world: World) -> None:
     rule = await create_rule(guild, keyword_rule("bad"))
     path = f"/guilds/{guild.id}/auto-moderation/rules/{rule['id']}"
 
-    unchanged = (await guild.owner.patch(path, json={"name": "words"})).ok()
+    unchanged_rule = (await guild.owner.patch(path, json={"name": "words"})).ok()
     changed_rule = (
         await guild.owner.patch(
             path, json={"name": "new", "enabled": False, "trigger_metadata": {"keyword_filter": ["worse"]}}
         )
     ).ok()
 
-    assert unchanged == rule
+    assert unchanged_rule == rule
     assert changed_rule == rule | {
         "name": "new",
         "enabled": False,
@@ -645,11 +645,13 @@ async def test_webhooks_and_interaction_responses_are_not_checked(world: World) 
 
 def test_operations_with_content_declare_the_blocked_error() -> None:
     """Auto moderation checks messages of users (spec/http.md#3.10), the link rules of the server all messages."""
-    blocked = errors.AUTO_MODERATION_BLOCKED_MESSAGE
-    declared = {endpoint.operation.path for endpoint in EndpointTable(SLICES) if blocked in endpoint.operation.raises}
+    blocked_error = errors.AUTO_MODERATION_BLOCKED_MESSAGE
+    declaring_paths = {
+        endpoint.operation.path for endpoint in EndpointTable(SLICES) if blocked_error in endpoint.operation.raises
+    }
     channel_path = "/channels/{channel_id}"
     webhook_path = "/webhooks/{webhook_id}/{webhook_token}"
-    assert declared >= {
+    assert declaring_paths >= {
         f"{channel_path}/messages",
         f"{channel_path}/messages/{{message_id}}",
         f"{channel_path}/threads",
@@ -658,7 +660,7 @@ def test_operations_with_content_declare_the_blocked_error() -> None:
         "/lobbies/{lobby_id}/messages",
         "/users/{user_id}/messages",
     }
-    assert not any(word in path for path in declared for word in ("reactions", "pins", "members", "roles"))
+    assert not any(word in path for path in declaring_paths for word in ("reactions", "pins", "members", "roles"))
 
 
 async def test_a_rule_applies_while_it_is_enabled(world: World) -> None:

@@ -170,10 +170,12 @@ def test_the_matcher_agrees_with_an_exhaustive_search() -> None:
         ]
 
     for _ in range(400):
-        keywords, allowed = random_entries(rng.choice((3, 40))), random_entries(rng.choice((3, 40)))
+        keywords, allowed_words = random_entries(rng.choice((3, 40))), random_entries(rng.choice((3, 40)))
         text = "".join(rng.choice("ab -") for _ in range(rng.randint(0, 30)))
         allowed_spans = {
-            span for entry in map(keyword_matcher.parse_keyword, allowed) for span in find_occurrences(entry, text)
+            span
+            for entry in map(keyword_matcher.parse_keyword, allowed_words)
+            for span in find_occurrences(entry, text)
         }
         expected = {
             entry.text: spans
@@ -187,9 +189,9 @@ def test_the_matcher_agrees_with_an_exhaustive_search() -> None:
             )
         }
 
-        hit = Matcher(keywords, [], allowed).find(text)
+        hit = Matcher(keywords, [], allowed_words).find(text)
 
-        assert (hit is None) == (not expected), (keywords, allowed, text)
+        assert (hit is None) == (not expected), (keywords, allowed_words, text)
         if hit is not None and hit.keyword is not None:
             assert hit.content == text[slice(*expected[hit.keyword][0])]
 

@@ -25,9 +25,9 @@ async def test_two_users_have_one_direct_message_channel(world: World) -> None:
     assert "name" not in channel
     assert "owner_id" not in channel
 
-    reopened, opened_by_bob = await open_dm(alice, bob), await open_dm(bob, alice)
-    assert reopened["id"] == opened_by_bob["id"] == channel["id"]
-    assert [user["id"] for user in opened_by_bob["recipients"]] == [str(alice.id)]
+    reopened_channel, channel_of_bob = await open_dm(alice, bob), await open_dm(bob, alice)
+    assert reopened_channel["id"] == channel_of_bob["id"] == channel["id"]
+    assert [user["id"] for user in channel_of_bob["recipients"]] == [str(alice.id)]
     assert (await alice.post(MY_CHANNELS_PATH, json={"recipients": [str(bob.id)]})).ok()["id"] == channel["id"]
     assert (await alice.get(f"/channels/{channel['id']}")).ok() == channel
 

@@ -201,7 +201,7 @@ async def setup(world: World) -> CreationSetup:
     bot = await world.bot(guild)
     role_id = await guild.role("mentionable", mentionable=True)
     await guild.add_role(member, role_id)
-    replied = await guild.send_message(guild.owner, "question")
+    replied_message = await guild.send_message(guild.owner, "question")
     thread = (
         await guild.owner.post(
             f"/channels/{guild.general}/threads", json={"name": "talk", "type": ChannelType.PUBLIC_THREAD}
@@ -214,7 +214,7 @@ async def setup(world: World) -> CreationSetup:
     ids_by_name = {
         "member": member.id,
         "role": role_id,
-        "replied": int(replied["id"]),
+        "replied": int(replied_message["id"]),
         "thread": int(thread["id"]),
         "channel": guild.general,
         "sticker": int(sticker["id"]),

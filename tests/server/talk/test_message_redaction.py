@@ -88,13 +88,13 @@ class RedactionSetup:
 
     async def assert_redacted(self, message: dict[str, Any], event: str = "MESSAGE_CREATE") -> dict[str, Any]:
         """Assert that the bot without the intent receives the message without content; return the received payload."""
-        full_events, redacted = [
+        full_events, redacted_events = [
             await session.next(event, lambda data: data["id"] == message["id"])
             for session in (self._full_session, self._redacted_session)
         ]
-        assert redacted == strip_content(full_events)
-        assert SECRET not in json.dumps(redacted)
-        return redacted
+        assert redacted_events == strip_content(full_events)
+        assert SECRET not in json.dumps(redacted_events)
+        return redacted_events
 
     async def send(self, author: Actor, **body: Any) -> dict[str, Any]:
         message: dict[str, Any] = (await author.post(self.path, json=body)).ok()
@@ -103,14 +103,14 @@ class RedactionSetup:
 
 def strip_content(message: dict[str, Any]) -> dict[str, Any]:
     """Return a message without content, as spec/gateway.md#5.2 describes it."""
-    redacted = copy.deepcopy(message)
-    redacted |= {"content": "", "embeds": [], "attachments": [], "components": []}
-    redacted.pop("poll", None)
-    if redacted.get("referenced_message"):
-        redacted["referenced_message"] = strip_content(redacted["referenced_message"])
-    for snapshot in redacted.get("message_snapshots", ()):
+    redacted_message = copy.deepcopy(message)
+    redacted_message |= {"content": "", "embeds": [], "attachments": [], "components": []}
+    redacted_message.pop("poll", None)
+    if redacted_message.get("referenced_message"):
+        redacted_message["referenced_message"] = strip_content(redacted_message["referenced_message"])
+    for snapshot in redacted_message.get("message_snapshots", ()):
         snapshot["message"] = strip_content(snapshot["message"])
-    return redacted
+    return redacted_message
 
 
 @pytest.fixture
@@ -162,9 +162,9 @@ async def test_a_poll_is_removed(setup: RedactionSetup) -> None:
     answers = [{"poll_media": {"text": SECRET}}, {"poll_media": {"text": "other"}}]
     poll = {"question": {"text": SECRET}, "answers": answers, "duration": 1}
 
-    redacted = await setup.assert_redacted(await setup.send(setup.author, poll=poll))
+    redacted_message = await setup.assert_redacted(await setup.send(setup.author, poll=poll))
 
-    assert "poll" not in redacted
+    assert "poll" not in redacted_message
 
 
 async def test_content_of_referenced_and_forwarded_messages_is_removed(setup: RedactionSetup) -> None:
@@ -185,8 +185,8 @@ async def test_content_of_referenced_and_forwarded_messages_is_removed(setup: Re
     forward = await setup.send(setup.author, message_reference={"type": MessageReferenceType.FORWARD, **reference})
     assert (await setup.assert_redacted(forward))["message_snapshots"][0]["message"]["content"] == ""
     forward_reference = {"message_id": forward["id"], "channel_id": str(setup.guild.general)}
-    nested = await setup.send(setup.author, content="see", message_reference=forward_reference)
-    assert (await setup.assert_redacted(nested))["referenced_message"]["message_snapshots"][0]["message"][
+    nested_message = await setup.send(setup.author, content="see", message_reference=forward_reference)
+    assert (await setup.assert_redacted(nested_message))["referenced_message"]["message_snapshots"][0]["message"][
         "embeds"
     ] == []
     second_forward = await setup.send(
@@ -206,8 +206,8 @@ async def test_content_of_an_interaction_response_is_removed(setup: RedactionSet
 
     message = await (await interactions.run_command(command)).respond_with_message(content=content)
 
-    redacted = await setup.assert_redacted(message)
-    assert redacted["interaction"]["name"] == "hi"
+    redacted_message = await setup.assert_redacted(message)
+    assert redacted_message["interaction"]["name"] == "hi"
 
 
 def test_every_field_of_a_message_is_declared_as_content_or_not() -> None:

@@ -157,8 +157,8 @@ async def test_a_bot_without_the_content_intent_sees_only_its_own_content_and_it
 def list_contents(message: Any) -> tuple[str, list[str]]:
     """Return the content of a message, and the contents of the messages it references or forwards."""
     nested_contents: list[str] = []
-    referenced = message.get("referenced_message")
-    for message_part in (message, *([referenced] if referenced else [])):
+    referenced_message = message.get("referenced_message")
+    for message_part in (message, *([referenced_message] if referenced_message else [])):
         nested_contents += [] if message_part is message else [message_part["content"]]
         nested_contents += [snapshot["message"]["content"] for snapshot in message_part.get("message_snapshots", ())]
     return message["content"], nested_contents

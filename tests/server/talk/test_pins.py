@@ -50,7 +50,9 @@ async def test_a_pin_is_stored_published_and_audited(world: World, route: str) -
     assert page["has_more"] is False
     assert [pin["message"]["id"] for pin in page["items"]] == [message["id"]]
     assert page["items"][0]["pinned_at"] == event["last_pin_timestamp"]
-    assert [pinned["id"] for pinned in (await bot.get(f"/channels/{guild.general}/pins")).ok()] == [message["id"]]
+    assert [pinned_message["id"] for pinned_message in (await bot.get(f"/channels/{guild.general}/pins")).ok()] == [
+        message["id"]
+    ]
     channel = (await bot.get(f"/channels/{guild.general}")).ok()
     assert channel["last_pin_timestamp"] == event["last_pin_timestamp"]
 

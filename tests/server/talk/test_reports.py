@@ -207,10 +207,14 @@ async def test_a_dismissed_report_notifies_only_its_reporters(world: World) -> N
     session = await bob.connect()
     [case] = await list_cases(ann)
 
-    decided = await decide(ann, case, "dismiss")
+    decided_case = await decide(ann, case, "dismiss")
     await world.run_due_jobs()
 
-    assert (decided["state"], decided["action"], decided["operator_name"]) == ("decided", "dismiss", "ann")
+    assert (decided_case["state"], decided_case["action"], decided_case["operator_name"]) == (
+        "decided",
+        "dismiss",
+        "ann",
+    )
     assert (await session.next("MESSAGE_CREATE"))["author"]["system"] is True
     for reporter in (bob, guild.owner):
         [notice] = await list_notices(reporter)

@@ -152,8 +152,8 @@ async def test_images_are_found_by_their_hash(client: Client, path: str) -> None
     assert response.status == 200
     assert response.headers["Content-Type"] == "image/png"
     assert "immutable" in response.headers["Cache-Control"]
-    revalidated = await client.get(path, headers={"If-None-Match": response.headers["ETag"]})
-    assert (revalidated.status, await revalidated.read()) == (304, b"")
+    revalidation_response = await client.get(path, headers={"If-None-Match": response.headers["ETag"]})
+    assert (revalidation_response.status, await revalidation_response.read()) == (304, b"")
 
 
 @pytest.mark.parametrize("name", ["../secret", "..%2fsecret", "x.png", f"{IMAGE_HASH}.exe", "f" * 32 + ".png"])
@@ -357,11 +357,11 @@ def test_range_headers_are_parsed(header: str, expected: tuple[int, int] | None)
 def test_a_signed_url_is_parsed() -> None:
     base = "https://example.org/cdn"
     url = base + cdn_urls.sign(SIGNING_KEY, cdn_urls.attachment_path(1, 2, "a b?.png"), NOW_MS)
-    parsed = cdn_urls.parse(base, url)
-    assert parsed is not None
-    assert (parsed.channel_id, parsed.attachment_id, parsed.filename) == (1, 2, "a b?.png")
-    assert parsed.was_signed(SIGNING_KEY)
-    assert not parsed.was_signed(b"other")
-    assert cdn_urls.parse(base, url.replace("/cdn/", "/cdn/media/")) == parsed
+    parsed_url = cdn_urls.parse(base, url)
+    assert parsed_url is not None
+    assert (parsed_url.channel_id, parsed_url.attachment_id, parsed_url.filename) == (1, 2, "a b?.png")
+    assert parsed_url.was_signed(SIGNING_KEY)
+    assert not parsed_url.was_signed(b"other")
+    assert cdn_urls.parse(base, url.replace("/cdn/", "/cdn/media/")) == parsed_url
     assert cdn_urls.parse(base, "https://example.com/cdn/attachments/1/2/a.png") is None
     assert cdn_urls.parse(base, "http://[") is None

@@ -191,8 +191,8 @@ async def test_components_and_modals_are_used(hubbub: Platform, demo_bot: DemoBo
     modal = await alice.click(panel, "form")
     assert modal["title"] == "Survey"
     assert (await alice.submit(modal, {"Name": "Ann", "Color": "r"}))["content"] == "Ann likes r"
-    renaming = await alice.click(panel, "Rename")
-    assert (await alice.submit(renaming, {"Name": "Bo", "Proof": ("id.txt", b"I am")}))[
+    rename_click = await alice.click(panel, "Rename")
+    assert (await alice.submit(rename_click, {"Name": "Bo", "Proof": ("id.txt", b"I am")}))[
         "content"
     ] == "renamed to Bo by id.txt"
     with pytest.raises(AssertionError, match="the modal has no field 'Shoe size'; it has: Name, Color"):
@@ -258,17 +258,17 @@ async def test_a_bot_recovers_from_a_failed_callback_and_a_closed_session(hubbub
     await hubbub.faults.close_session(hubbub.applications["demo-bot"], code=4000)
     reply = await alice.run("general", "greet", {"member": alice, "place": "general"})
     assert reply["content"] == "hello alice in general, nowhere"
-    [rejected] = (await hubbub.trace())["refused"]
-    assert (rejected["route"], rejected["status"]) == (callback_path, 503)
+    [rejected_request] = (await hubbub.trace())["refused"]
+    assert (rejected_request["route"], rejected_request["status"]) == (callback_path, 503)
 
 
 async def test_waiting_does_not_stop_the_loop(hubbub: Platform) -> None:
     alice, bob = hubbub.users["alice"], hubbub.users["bob"]
     await bob.connect()
-    waiting = bob.expect("MESSAGE_CREATE", content="hello")
+    expectation = bob.expect("MESSAGE_CREATE", content="hello")
     with pytest.raises(TypeError, match="bob: expect MESSAGE_CREATE is still running: inside an event loop, await it"):
-        waiting["id"]
+        expectation["id"]
     message = await alice.send_message("general", "hello")
-    assert (await waiting)["id"] == message["id"]
+    assert (await expectation)["id"] == message["id"]
     with pytest.raises(EventNotReceived):
         await bob.expect("MESSAGE_CREATE", within=0.1)

@@ -34,8 +34,8 @@ class BrokenSetup(discord.Client):
 async def test_a_bot_runs_while_the_block_runs(hubbub: Platform) -> None:
     await hubbub.clock.freeze()
     bot = Greeter()
-    async with hubbub.start(bot) as started:
-        assert started is bot
+    async with hubbub.start(bot) as started_bot:
+        assert started_bot is bot
         assert bot._connection.guild_ready_timeout < 1
         assert (await hubbub.users["alice"].run("general", "greet"))["content"] == "hello"
     assert bot.is_closed()

@@ -17,19 +17,22 @@ def test_users_send_and_receive_messages(hubbub: Platform) -> None:
     alice, bob = hubbub.users["alice"], hubbub.users["bob"]
     bob.connect()
 
-    posted = alice.send_message("general", "hello")
+    posted_message = alice.send_message("general", "hello")
 
-    assert bob.expect("MESSAGE_CREATE", content="hello", author={"username": "alice"})["id"] == posted["id"]
+    assert bob.expect("MESSAGE_CREATE", content="hello", author={"username": "alice"})["id"] == posted_message["id"]
     # `send_message` already consumed the sender's own event, and `expect` returns an event once.
     alice.expect_none("MESSAGE_CREATE")
     bob.expect_none("MESSAGE_CREATE")
-    alice.react(posted, "👍")
-    assert bob.expect("MESSAGE_REACTION_ADD", lambda data: data["emoji"]["name"] == "👍")["message_id"] == posted["id"]
+    alice.react(posted_message, "👍")
+    assert (
+        bob.expect("MESSAGE_REACTION_ADD", lambda data: data["emoji"]["name"] == "👍")["message_id"]
+        == posted_message["id"]
+    )
     assert [message["content"] for message in bob.read("general")] == ["hello"]
     assert alice.send_message("general", files={"note.txt": b"words"})["attachments"][0]["filename"] == "note.txt"
     assert "MESSAGE_CREATE" in [event.name for event in bob.received_events]
-    reply = bob.reply(posted["id"], "hi")
-    assert alice.expect("MESSAGE_CREATE", content="hi")["message_reference"]["message_id"] == posted["id"]
+    reply = bob.reply(posted_message["id"], "hi")
+    assert alice.expect("MESSAGE_CREATE", content="hi")["message_reference"]["message_id"] == posted_message["id"]
     assert bob.edit(reply, "hi there")["content"] == "hi there"
     alice.expect("MESSAGE_UPDATE", id=reply["id"], content="hi there")
     bob.delete(reply)
@@ -115,10 +118,10 @@ def test_a_missing_event_lists_the_received_ones(hubbub: Platform) -> None:
     alice.send_message("staff", "for few")
     bob.expect_none("TYPING_START")
 
-    with pytest.raises(EventNotReceived) as missing:
+    with pytest.raises(EventNotReceived) as caught:
         bob.expect("MESSAGE_CREATE", content="for few", within=0.1)
 
-    text = str(missing.value)
+    text = str(caught.value)
     assert "bob did not receive MESSAGE_CREATE (content='for few') within 0.1 s. Unmatched events:" in text
     assert re.search(r'\n  MESSAGE_CREATE \{.*"for all"', text)
     assert "MESSAGE_CREATE in #staff was not delivered: missing permission: VIEW_CHANNEL in the channel" in text

@@ -68,13 +68,13 @@ async def start_purchase(
     try:
         async with asyncio.timeout(PURCHASE_TIMEOUT_SECONDS):
             while True:
-                purchased = [
+                purchased_entitlements = [
                     entitlement
                     for entitlement in await _fetch_entitlements(context, connection)
                     if entitlement["sku_id"] == sku_id and entitlement["id"] not in previous_ids
                 ]
-                if purchased:
-                    return purchased
+                if purchased_entitlements:
+                    return purchased_entitlements
                 await asyncio.sleep(PURCHASE_POLL_INTERVAL_SECONDS)
     except TimeoutError:
         raise RpcError(RpcErrorCode.PURCHASE_CANCELLED, "The purchase was not completed") from None

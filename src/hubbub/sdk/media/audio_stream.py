@@ -280,9 +280,9 @@ class AudioStream:
             self._encoder = Encoder()
         has_sent = False
         for encoded_frame in self._encoder.encode(frame):
-            sealed = self._encryption.seal(encoded_frame)
-            if sealed is not None:
-                self._send_packet(self._packet_codec.seal(sealed, self._timestamp))
+            sealed_frame = self._encryption.seal(encoded_frame)
+            if sealed_frame is not None:
+                self._send_packet(self._packet_codec.seal(sealed_frame, self._timestamp))
                 has_sent = True
         return has_sent
 

@@ -123,16 +123,16 @@ class AudioEngine:
 
     def _run(self) -> None:
         selector = selectors.DefaultSelector()
-        registered: list[AudioStream] = []
+        registered_streams: list[AudioStream] = []
         next_frame_at = time.monotonic()
         try:
-            while self._sync_streams(selector, registered):
+            while self._sync_streams(selector, registered_streams):
                 left_seconds = next_frame_at - time.monotonic()
                 if left_seconds > 0:
                     for key, _ in selector.select(left_seconds):
                         key.data.read_datagrams()
                     continue
-                self._run_frame(registered)
+                self._run_frame(registered_streams)
                 next_frame_at += FRAME_SECONDS
                 if -left_seconds > LAG_MAX_SECONDS:
                     self._skipped_count += 1
@@ -218,10 +218,10 @@ class AudioEngine:
             self._is_input_detected, self._quiet_frames = True, 0
             return
         self._quiet_frames = 0 if level >= threshold else self._quiet_frames + 1
-        detected = self._quiet_frames < SILENT_INPUT_FRAMES if self._is_input_detected else self._quiet_frames == 0
-        if detected != self._is_input_detected:
-            self._is_input_detected = detected
-            self._options.on_input_detected(detected)
+        is_detected = self._quiet_frames < SILENT_INPUT_FRAMES if self._is_input_detected else self._quiet_frames == 0
+        if is_detected != self._is_input_detected:
+            self._is_input_detected = is_detected
+            self._options.on_input_detected(is_detected)
 
     def _try(self, action: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
         """Call a function; log the first exception of each `action`, and return None after an exception."""

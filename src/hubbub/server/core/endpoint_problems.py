@@ -61,28 +61,26 @@ def describe_status(response: OutboundResponse, *, expected: int) -> str | None:
             f"The endpoint responded to the PING with a redirect (status {response.status}) to “{_shorten(location)}”. "
             "Redirects are not followed: enter the final URL, for example with https or a trailing slash."
         )
-    received = (
+    response_text = (
         f"The endpoint responded to the PING with status {response.status} instead of {expected}{_quote(response)}."
     )
     if response.status == REJECTED_STATUS:
         return (
-            f"{received} The PING has a valid signature: verify X-Signature-Ed25519 over X-Signature-Timestamp and the "
+            f"{response_text} The PING has a valid signature: verify X-Signature-Ed25519 over X-Signature-Timestamp and the "
             "unchanged request body, with this application's public key."
         )
     if response.status in (404, 405):
-        return f"{received} Check the path of the URL, and that your server accepts POST there."
+        return f"{response_text} Check the path of the URL, and that your server accepts POST there."
     if response.status >= 500:
-        return f"{received} Look for the error in the log of your server."
-    return (
-        f"{received} Respond to a PING, a request with type {'0' if expected == 204 else '1'}, before other handling."
-    )
+        return f"{response_text} Look for the error in the log of your server."
+    return f"{response_text} Respond to a PING, a request with type {'0' if expected == 204 else '1'}, before other handling."
 
 
 def describe_wrong_body(response: OutboundResponse, *, expected: str) -> str:
     """Explain that the body of a response to a ping is not the `expected` JSON."""
-    received = _quote(response) or ": the body is empty"
+    response_text = _quote(response) or ": the body is empty"
     return (
-        f"The endpoint responded to the PING with status {response.status}, but without a PONG{received}. "
+        f"The endpoint responded to the PING with status {response.status}, but without a PONG{response_text}. "
         f"Respond with the JSON {expected}."
     )
 

@@ -81,12 +81,12 @@ def _encode_animated(image: Image.Image, content_type: str, box: tuple[int, int]
     durations_ms: list[int] = []
     loop_count = image.info.get("loop")
     for frame in ImageSequence.Iterator(image):
-        resized = _fit(frame.convert("RGBA"), box)
+        resized_frame = _fit(frame.convert("RGBA"), box)
         # Some decoders know the duration only once the frame is decoded.
         duration_ms = frame.info.get("duration") or 0
         durations_ms.append(round(duration_ms) if duration_ms > 10 else FRAME_MS_DEFAULT)
-        resized.info = {}
-        frames.append(resized)
+        resized_frame.info = {}
+        frames.append(resized_frame)
     options: dict[str, Any] = {"save_all": True, "append_images": frames[1:], "duration": durations_ms}
     output = BytesIO()
     if content_type == "image/gif":
@@ -105,11 +105,11 @@ def _encode_animated(image: Image.Image, content_type: str, box: tuple[int, int]
 def _strip_metadata(image: Image.Image) -> Image.Image:
     """Return only the pixels, as RGBA, RGB or L, without metadata."""
     is_transparent = "A" in image.getbands() or "transparency" in image.info
-    stripped = image.convert("RGBA" if is_transparent else "L" if image.mode in ("1", "L") else "RGB")
-    if stripped is image:
-        stripped = image.copy()
-    stripped.info = {}
-    return stripped
+    stripped_image = image.convert("RGBA" if is_transparent else "L" if image.mode in ("1", "L") else "RGB")
+    if stripped_image is image:
+        stripped_image = image.copy()
+    stripped_image.info = {}
+    return stripped_image
 
 
 def _flatten_on_white(image: Image.Image) -> Image.Image:

@@ -300,11 +300,11 @@ class Worker:
             await asyncio.wait([self._scan_task])
         tasks = list(self._tasks_by_job_id.values())
         if tasks:
-            _, unfinished = await asyncio.wait(tasks, timeout=grace_seconds)
-            for task in unfinished:
+            _, unfinished_tasks = await asyncio.wait(tasks, timeout=grace_seconds)
+            for task in unfinished_tasks:
                 task.cancel()
-            if unfinished:
-                await asyncio.wait(unfinished)
+            if unfinished_tasks:
+                await asyncio.wait(unfinished_tasks)
         try:
             await self._db.write(lambda tx: release_leases(tx, self._name))
         except StoreUnavailable:

@@ -40,8 +40,8 @@ def transform(tag: str, text: str) -> str:
             re.sub(r"\S+", "\u202e\\g<0>\u202c", part) if index % 2 == 0 else part for index, part in enumerate(parts)
         )
         return "\u200f" + "".join(marked_parts)
-    accented = "".join(part.translate(_ACCENTS) if index % 2 == 0 else part for index, part in enumerate(parts))
-    return f"[{accented}{'·' * round(len(text) * _EXTRA_LENGTH_FRACTION)}]"
+    accented_text = "".join(part.translate(_ACCENTS) if index % 2 == 0 else part for index, part in enumerate(parts))
+    return f"[{accented_text}{'·' * round(len(text) * _EXTRA_LENGTH_FRACTION)}]"
 
 
 def _build_translations(tag: str) -> Translations:
@@ -54,13 +54,13 @@ def _build_translations(tag: str) -> Translations:
     with translation.TEMPLATE.open("rb") as file:
         for message in read_po(file):
             if isinstance(message.id, str):
-                translated: str | tuple[str, ...] = transform(tag, message.id)
+                translated_forms: str | tuple[str, ...] = transform(tag, message.id)
             else:
                 singular, plural = (transform(tag, form) for form in message.id)
                 forms = [plural] * catalog.num_plurals
                 # The form for the number one is the second in Arabic and the first in English.
                 forms[1 if tag == RIGHT_TO_LEFT else 0] = singular
-                translated = tuple(forms)
+                translated_forms = tuple(forms)
             if message.id:
-                catalog.add(message.id, translated, message.locations)
+                catalog.add(message.id, translated_forms, message.locations)
     return Translations(catalog, locale, _DIRECTIONS[tag])

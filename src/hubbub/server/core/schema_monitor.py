@@ -50,16 +50,16 @@ class SchemaMonitor:
         while True:
             await asyncio.sleep(self._check_interval_seconds)
             try:
-                applied = await self._database.read(_list_applied)
-                is_newer = migrations.check_newer(applied, self._schema_number)
+                applied_migrations = await self._database.read(_list_applied)
+                is_newer = migrations.check_newer(applied_migrations, self._schema_number)
             except StoreUnavailable:
                 continue
             except MigrationError as error:
                 log.error("This process stops: %s", error)
                 self._on_incompatible()
                 return
-            if is_newer and max(applied) > self._logged_schema_number:
-                self._logged_schema_number = max(applied)
+            if is_newer and max(applied_migrations) > self._logged_schema_number:
+                self._logged_schema_number = max(applied_migrations)
                 log.info(
                     "A newer version migrated the database to schema %d; this process continues",
                     self._logged_schema_number,

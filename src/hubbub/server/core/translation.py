@@ -243,19 +243,21 @@ def use_language(language: Language) -> Iterator[None]:
 def gettext(text: str, /, **values: str | int) -> str:
     """Return the translation of a text. `values` replace placeholders in braces, as in the texts of the chat client."""
     name = _current_language.get().catalog
-    translated = text if name is None else load_translations(name).gettext(text)
-    return _fill_placeholders(translated, values) if values else translated
+    translated_text = text if name is None else load_translations(name).gettext(text)
+    return _fill_placeholders(translated_text, values) if values else translated_text
 
 
 def ngettext(singular: str, plural: str, count: int, /, **values: str | int) -> str:
     """Return the translation of a text for a count, which replaces the placeholder `{count}`."""
     name = _current_language.get().catalog
     if name is None:
-        translated = singular if count == 1 else plural
+        translated_text = singular if count == 1 else plural
     else:
-        translated = load_translations(name).ngettext(singular, plural, count)
+        translated_text = load_translations(name).ngettext(singular, plural, count)
     return (
-        _fill_placeholders(translated, {"count": format_number(count), **values}) if "{" in translated else translated
+        _fill_placeholders(translated_text, {"count": format_number(count), **values})
+        if "{" in translated_text
+        else translated_text
     )
 
 

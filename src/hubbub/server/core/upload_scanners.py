@@ -208,20 +208,20 @@ class UploadScanners:
 
 def open_scanners(config: Config, report: Callable[[RejectedUpload], Awaitable[None]]) -> UploadScanners:
     """Return the configured scanners, or raise ConfigError if one cannot be opened."""
-    scanning = config.scanning
+    scanning_config = config.scanning
     scanners: list[UploadScanner] = []
-    if scanning.hash_file is not None:
-        hash_list = HashList(scanning.hash_file)
+    if scanning_config.hash_file is not None:
+        hash_list = HashList(scanning_config.hash_file)
         try:
             hash_list.load()
         except (OSError, ValueError) as error:
-            raise ConfigError("scanning.hash_file", scanning.hash_file, f"cannot be read: {error}") from None
+            raise ConfigError("scanning.hash_file", scanning_config.hash_file, f"cannot be read: {error}") from None
         scanners.append(hash_list)
-    if scanning.clamd_url is not None:
-        scanners.append(Clamd(scanning.clamd_url))
-    if scanning.scanner is not None:
-        scanners.append(_load_scanner(scanning.scanner))
-    return UploadScanners(scanners, scanning, report)
+    if scanning_config.clamd_url is not None:
+        scanners.append(Clamd(scanning_config.clamd_url))
+    if scanning_config.scanner is not None:
+        scanners.append(_load_scanner(scanning_config.scanner))
+    return UploadScanners(scanners, scanning_config, report)
 
 
 def _load_scanner(name: str) -> UploadScanner:

@@ -23,9 +23,9 @@ async def test_a_broadcast_uses_one_subject_and_is_traced_by_session(world: Worl
     session_without_intent = await players[3].connect(Intents.DIRECT_MESSAGES)
     for player in players:
         lobby_id = (await player.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
-    published: list[str] = []
+    published_subjects: list[str] = []
     subscription = world.app.bus.subscribe(
-        event_dispatch.BROADCAST_SUBJECT, lambda dispatch: published.append(dispatch.event)
+        event_dispatch.BROADCAST_SUBJECT, lambda dispatch: published_subjects.append(dispatch.event)
     )
     world.app.trace.is_enabled = is_traced
 
@@ -35,7 +35,7 @@ async def test_a_broadcast_uses_one_subject_and_is_traced_by_session(world: Worl
         assert (await session.next("LOBBY_MESSAGE_CREATE"))["id"] == message["id"]
     await session_without_intent.assert_not_received("LOBBY_MESSAGE_CREATE")
     subscription.cancel()
-    assert published.count("LOBBY_MESSAGE_CREATE") == 1
+    assert published_subjects.count("LOBBY_MESSAGE_CREATE") == 1
     outcomes = {
         outcome.session_id: outcome.outcome
         for event in world.app.trace.find()

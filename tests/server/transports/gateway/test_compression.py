@@ -58,9 +58,9 @@ def test_every_message_of_a_stream_decodes_to_its_payload(seed: int) -> None:
     for seq, body in enumerate(random_bodies(seed, 120), start=97):
         packet = Packet("MESSAGE_CREATE", body, compressor)
         expected = {"t": "MESSAGE_CREATE", "s": seq, "op": 0, "d": json.loads(body)}
-        deflated = frame_payload(packet.template(Compression.ZLIB_STREAM).frame(seq))
-        assert deflated.endswith(b"\x00\x00\xff\xff")
-        assert json.loads(zlib_decompressor.decompress(deflated)) == expected
+        deflated_payload = frame_payload(packet.template(Compression.ZLIB_STREAM).frame(seq))
+        assert deflated_payload.endswith(b"\x00\x00\xff\xff")
+        assert json.loads(zlib_decompressor.decompress(deflated_payload)) == expected
         for decompressor in zstd_decompressors:
             assert (
                 json.loads(decompressor.decompress(frame_payload(packet.template(Compression.ZSTD_STREAM).frame(seq))))

@@ -146,8 +146,8 @@ def test_every_message_of_a_compressed_stream_decodes_to_its_payload() -> None:
         for compression, stream in streams.items():
             assert etf.decode(stream.decompress(payloads[compression])) == expected
         assert etf.decode(payloads[Compression.NONE]) == expected
-        compressed = payloads[Compression.PAYLOAD]
-        plain = compressed if compressed[0] == etf.VERSION else zlib.decompress(compressed)
+        compressed_payload = payloads[Compression.PAYLOAD]
+        plain = compressed_payload if compressed_payload[0] == etf.VERSION else zlib.decompress(compressed_payload)
         assert etf.decode(plain) == expected
         assert json.loads(frame_payload(packet.template(Compression.NONE).frame(seq))) == expected
 

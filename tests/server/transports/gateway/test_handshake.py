@@ -415,8 +415,8 @@ async def test_a_revoked_token_closes_only_its_sessions(platform: GatewayPlatfor
         await platform.start_session(token, guild_count=0),
         await platform.start_session(other_token, guild_count=0),
     )
-    revoked = platform.tokens.pop(token).token_id
-    await platform.emit(ACTOR_CHANGED, ActorChanged(user_id=5, revoked=[revoked]), UserAudience.of(5))  # type: ignore[arg-type]
+    revoked_token_id = platform.tokens.pop(token).token_id
+    await platform.emit(ACTOR_CHANGED, ActorChanged(user_id=5, revoked=[revoked_token_id]), UserAudience.of(5))  # type: ignore[arg-type]
     assert await revoked_session.wait_close_code() == CloseCode.AUTHENTICATION_FAILED
     assert await other_session.take_event_names() == []
 

@@ -161,11 +161,11 @@ async def test_pending_presence_changes_are_replaced_by_later_ones(monkeypatch: 
         return PresenceAudience(guilds=[1], friends=[], families=set())
 
     bus: LocalBus[Dispatch] = LocalBus()
-    published: list[tuple[str, str]] = []
+    published_presences: list[tuple[str, str]] = []
 
     def record(dispatch: Dispatch) -> None:
         body = codec.decode(dispatch.body, dict)
-        published.append((body["user"]["id"], body["status"]))
+        published_presences.append((body["user"]["id"], body["status"]))
 
     bus.subscribe("guild.1", record)
     feed = PresenceFeed(bus, ControlledClock(START_MS, running=False), Presences(), read_audience=read_audience)
@@ -178,12 +178,12 @@ async def test_pending_presence_changes_are_replaced_by_later_ones(monkeypatch: 
     feed.set_presence(sessions[0], SetPresence(status="online"))
     assert len(feed._changes) <= 2 * len(sessions)
 
-    publishing = feed.publish_task
-    assert publishing is not None
+    publish_task = feed.publish_task
+    assert publish_task is not None
     store_ready.set()
-    await publishing
+    await publish_task
 
-    assert len(published) <= 2 * len(sessions) + 1
+    assert len(published_presences) <= 2 * len(sessions) + 1
     expected = {str(session.user_id): "idle" for session in sessions} | {str(sessions[0].user_id): "online"}
-    assert dict(published) == expected
+    assert dict(published_presences) == expected
     feed.close()

@@ -67,19 +67,25 @@ def test_a_standing_has_the_channels_that_its_members_can_view() -> None:
 
 def test_a_timeout_removes_permissions_but_not_visibility() -> None:
     standings = Standings(GUILD)
-    during, after = (
+    standing_during_timeout, standing_after_timeout = (
         standings.standing_of(make_member(3, 2, timed_out_until_ms=100), 99),
         standings.standing_of(make_member(3, 2, timed_out_until_ms=100), 100),
     )
-    assert (during.guild_permissions & BAN_MEMBERS, after.guild_permissions & BAN_MEMBERS) == (0, BAN_MEMBERS)
-    assert (during.permissions(10) & BAN_MEMBERS, after.permissions(10) & BAN_MEMBERS) == (0, BAN_MEMBERS)
-    assert during.visible == after.visible == {10}
+    assert (
+        standing_during_timeout.guild_permissions & BAN_MEMBERS,
+        standing_after_timeout.guild_permissions & BAN_MEMBERS,
+    ) == (0, BAN_MEMBERS)
+    assert (
+        standing_during_timeout.permissions(10) & BAN_MEMBERS,
+        standing_after_timeout.permissions(10) & BAN_MEMBERS,
+    ) == (0, BAN_MEMBERS)
+    assert standing_during_timeout.visible == standing_after_timeout.visible == {10}
 
 
 def test_restricted_members_share_the_standing_of_timed_out_members() -> None:
     standings = Standings(GUILD)
-    restricted = standings.standing_of(make_member(3, 2, is_restricted=True), 0)
-    assert restricted is standings.standing_of(make_member(4, 2, timed_out_until_ms=100), 99)
-    assert restricted is not standings.standing_of(make_member(4, 2), 0)
-    assert (restricted.guild_permissions & BAN_MEMBERS, restricted.visible) == (0, {10})
+    restricted_standing = standings.standing_of(make_member(3, 2, is_restricted=True), 0)
+    assert restricted_standing is standings.standing_of(make_member(4, 2, timed_out_until_ms=100), 99)
+    assert restricted_standing is not standings.standing_of(make_member(4, 2), 0)
+    assert (restricted_standing.guild_permissions & BAN_MEMBERS, restricted_standing.visible) == (0, {10})
     assert standings.standing_of(make_member(9, is_restricted=True), 0).guild_permissions & BAN_MEMBERS

@@ -172,11 +172,11 @@ def test_operation_ids_are_unique_and_paths_name_their_parameters(document: dict
 
 
 def test_an_operation_is_documented_as_declared(document: dict[str, Any]) -> None:
-    guarded = document["paths"]["/guilds/{guild_id}/guarded"]["patch"]
-    assert guarded["x-permissions"] == ["MANAGE_GUILD"]
-    assert guarded["tags"] == ["toys"]
-    assert guarded["parameters"][0]["schema"]["format"] == "snowflake"
-    assert next(iter(guarded["responses"])) == "204"
+    guarded_operation = document["paths"]["/guilds/{guild_id}/guarded"]["patch"]
+    assert guarded_operation["x-permissions"] == ["MANAGE_GUILD"]
+    assert guarded_operation["tags"] == ["toys"]
+    assert guarded_operation["parameters"][0]["schema"]["format"] == "snowflake"
+    assert next(iter(guarded_operation["responses"])) == "204"
     limited_operation = document["paths"]["/guilds/{guild_id}/limited"]["get"]
     assert (limited_operation["x-ratelimit"]["calls"], limited_operation["x-ratelimit"]["per"]) == (2, ["guild_id"])
     assert document["paths"]["/scoped"]["get"]["security"] == [
@@ -329,12 +329,12 @@ def test_error_examples_have_the_first_declared_code(full_document: dict[str, An
 
 def test_deprecated_operations_name_their_replacement(full_document: dict[str, Any]) -> None:
     described_operations = operations_by_id(full_document)
-    deprecated = {
+    deprecated_operations = {
         name: operation["description"]
         for name, operation in described_operations.items()
         if operation.get("deprecated")
     }
-    assert set(deprecated) == {
+    assert set(deprecated_operations) == {
         "deprecated_list_pins",
         "deprecated_create_pin",
         "deprecated_delete_pin",
@@ -342,7 +342,7 @@ def test_deprecated_operations_name_their_replacement(full_document: dict[str, A
         "list_activity_instances",
         "batch_set_guild_application_command_permissions",
     }
-    for text in deprecated.values():
+    for text in deprecated_operations.values():
         assert text.startswith("Deprecated: use ")
         assert set(re.findall("`([a-z_]+)`", text.partition("\n")[0])) <= set(described_operations)
 

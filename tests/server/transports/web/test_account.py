@@ -87,8 +87,8 @@ async def test_two_factor_authentication_is_enabled_and_disabled(world: World) -
     error_page = await browser.submit(page, "Turn on", code="000000", password=PASSWORD)
     assert (error_page.status, secret in error_page.body.replace(" ", "")) == (400, True)
     code = totp.code_at(secret, step)
-    enabled = await browser.submit(error_page, "Turn on", code=f"{code[:3]} {code[3:]}", password=PASSWORD)
-    assert "Save your backup codes" in enabled.text
+    enabled_page = await browser.submit(error_page, "Turn on", code=f"{code[:3]} {code[3:]}", password=PASSWORD)
+    assert "Save your backup codes" in enabled_page.text
     assert "need a code" in (await browser.open("/settings/account")).text
     off = await browser.open("/settings/account/second-factor")
     result_page = await browser.submit(off, "Turn off", password=PASSWORD, code=totp.code_at(secret, step + 1))

@@ -47,8 +47,8 @@ async def test_accounts_are_searched_in_pages(world: World) -> None:
     page = await browser.open("/admin")
     assert "user23" in page.text
     assert "user24" not in page.text
-    [following] = [path for label, path in page.links if label == "More accounts"]
-    page = await browser.open(following)
+    [next_path] = [path for label, path in page.links if label == "More accounts"]
+    page = await browser.open(next_path)
     assert "user24" in page.text
     assert not [path for label, path in page.links if label == "More accounts"]
     page = await browser.submit(page, "Search", query="USER07")
@@ -183,5 +183,5 @@ async def test_the_audit_log_has_pages(world: World) -> None:
     page = await browser.open("/admin/audit-log")
     assert "user49" in page.text
     assert "set the operator role" not in page.text
-    [following] = [path for label, path in page.links if label == "Older entries"]
-    assert "set the operator role" in (await browser.open(following)).text
+    [next_path] = [path for label, path in page.links if label == "Older entries"]
+    assert "set the operator role" in (await browser.open(next_path)).text

@@ -14,8 +14,8 @@ async def test_guilds_are_searched_in_pages(world: World) -> None:
     page = await browser.open("/admin/guilds")
     assert "guild 24" in page.text
     assert "guild 25" not in page.text
-    [following] = [path for label, path in page.links if label == "More guilds"]
-    assert "guild 25" in (await browser.open(following)).text
+    [next_path] = [path for label, path in page.links if label == "More guilds"]
+    assert "guild 25" in (await browser.open(next_path)).text
     page = await browser.submit(page, "Search", query="GUILD 07")
     assert "guild 07" in page.text
     assert "guild 08" not in page.text

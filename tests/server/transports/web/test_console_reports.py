@@ -66,8 +66,8 @@ async def test_cases_are_listed_in_pages(world: World) -> None:
 
     assert "spam 02" in page.text
     assert "spam 01" not in page.text
-    [following] = [path for label, path in page.links if label == "Older reports"]
-    assert "spam 01" in (await browser.open(following)).text
+    [next_path] = [path for label, path in page.links if label == "Older reports"]
+    assert "spam 01" in (await browser.open(next_path)).text
 
 
 async def test_a_suspended_user_appeals_on_the_page_that_the_login_names(world: World) -> None:

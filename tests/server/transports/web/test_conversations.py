@@ -214,12 +214,12 @@ async def test_replies_edits_files_and_reactions_are_shown(world: World) -> None
     files = [{"id": 0, "description": "a cat"}, {"id": 1}, {"id": 2}]
     names = (("cat.png", PNG), ("notes.txt", b"hello"), ("SPOILER_end.png", PNG))
     (await send_files(alice, f"/channels/{guild.general}/messages", *names, attachments=files)).ok()
-    forwarded = {
+    forwarded_body = {
         "type": MessageReferenceType.FORWARD,
         "message_id": first_message["id"],
         "channel_id": str(guild.general),
     }
-    (await bob.post(f"/channels/{guild.general}/messages", json={"message_reference": forwarded})).ok()
+    (await bob.post(f"/channels/{guild.general}/messages", json={"message_reference": forwarded_body})).ok()
     browser = sign_in_browser(bob)
 
     page = await browser.open(page_path(guild))
@@ -482,7 +482,7 @@ def test_the_content_security_policy_allows_sockets_of_the_agent_on_this_machine
 
 
 def test_the_content_security_policy_allows_only_activity_frames() -> None:
-    served = Config(public_url="https://hub.example:8443", activities=ActivitiesConfig(proxy_host="play.example"))
-    assert "; frame-src https://*.play.example:8443; " in client_policy(served)
-    assert served.activity_origin(123) == "https://123.play.example:8443"
+    config = Config(public_url="https://hub.example:8443", activities=ActivitiesConfig(proxy_host="play.example"))
+    assert "; frame-src https://*.play.example:8443; " in client_policy(config)
+    assert config.activity_origin(123) == "https://123.play.example:8443"
     assert "; frame-src 'none'; " in client_policy(Config())

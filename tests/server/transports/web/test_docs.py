@@ -96,8 +96,8 @@ def names(kind: type) -> list[str]:
 
 
 async def test_everything_is_documented_once_and_no_link_is_broken(world: World) -> None:
-    crawled = await crawl(world)
-    entries = {path: Counter(name for name, _ in page.entries) for path, page in crawled.items()}
+    crawled_pages = await crawl(world)
+    entries = {path: Counter(name for name, _ in page.entries) for path, page in crawled_pages.items()}
 
     # Operations, each with its resource.
     resources = {path: entries.pop(path) for path in list(entries) if path.startswith("/docs/resources/")}
@@ -117,12 +117,12 @@ async def test_everything_is_documented_once_and_no_link_is_broken(world: World)
     assert {path.rpartition("/")[0] for path in entries} == {"", "/docs", "/docs/objects"}
 
     # Links.
-    for path, page in crawled.items():
+    for path, page in crawled_pages.items():
         assert [element_id for element_id, count in Counter(page.ids).items() if count > 1] == [], path
         for link in page.links:
             target, fragment = urldefrag(link)
             if link.startswith(("/docs", "#")) and fragment:
-                assert fragment in crawled[target or path].ids, f"{path} leads to {link}"
+                assert fragment in crawled_pages[target or path].ids, f"{path} leads to {link}"
 
 
 async def test_every_event_is_documented_with_a_summary_and_an_example_of_its_payload(world: World) -> None:
@@ -194,8 +194,8 @@ async def test_responses_that_are_not_json_have_an_example(world: World) -> None
 async def test_a_deprecated_operation_names_its_replacement(world: World) -> None:
     entries = await read_resource_entries(world)
 
-    for name, declared in operations().items():
-        assert ("Deprecated Use" in entries[name].text) == bool(declared.replaced_by), name
+    for name, declared_operation in operations().items():
+        assert ("Deprecated Use" in entries[name].text) == bool(declared_operation.replaced_by), name
     assert "Deprecated Use list_pins instead." in entries["deprecated_list_pins"].text
     assert "/docs/resources/pins#list_pins" in entries["deprecated_list_pins"].links
     assert "/docs/events#GUILD_CREATE" in entries["list_activity_instances"].links

@@ -165,9 +165,9 @@ async def test_every_verified_example_works_in_the_demo_world(demo: Demo) -> Non
 
     problems = []
     for name, endpoint in endpoints.items():
-        declared = endpoint.operation
+        operation = endpoint.operation
         status, body = await send_curl_request(world, example_code(endpoint, "curl", world.url), values)
-        if status not in (declared.success, *declared.other_statuses):
+        if status not in (operation.success, *operation.other_statuses):
             problems.append(f"{name}: {status} {body[:200]}")
     assert problems == [], "list operations without sample data in examples.UNVERIFIED"
 

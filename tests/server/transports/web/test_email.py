@@ -47,9 +47,9 @@ async def test_a_user_confirms_an_address_and_resets_a_password(mail_world: Worl
     browser, account = await register_in_browser(mail_world)
     assert f"{MARY_EMAIL} Not confirmed" in account.text
     link = f"/confirm-email?token={await read_newest_token(mail_world)}"
-    confirmed = await browser.submit(await browser.open(link), "Confirm email address")
-    assert "Your email address is confirmed." in confirmed.text
-    assert f"{MARY_EMAIL} Confirmed" in confirmed.text
+    confirmed_page = await browser.submit(await browser.open(link), "Confirm email address")
+    assert "Your email address is confirmed." in confirmed_page.text
+    assert f"{MARY_EMAIL} Confirmed" in confirmed_page.text
 
     other_browser = Browser(mail_world)
     login = await other_browser.open("/login")
@@ -112,8 +112,8 @@ async def test_a_user_changes_the_address(mail_world: World) -> None:
     repeated_page = await browser.submit(changed_page, "Send the link again")
     assert "The link was sent again." in repeated_page.text
     link = f"/confirm-email?token={await read_newest_token(mail_world)}"
-    confirmed = await browser.submit(await browser.open(link), "Confirm email address")
-    assert "new@example.org Confirmed" in confirmed.text
+    confirmed_page = await browser.submit(await browser.open(link), "Confirm email address")
+    assert "new@example.org Confirmed" in confirmed_page.text
 
 
 async def test_a_server_without_mail_explains_it(world: World) -> None:

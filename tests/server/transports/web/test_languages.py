@@ -96,12 +96,12 @@ async def test_developer_pages_and_the_reference_are_in_english(world: World) ->
 
 
 async def test_pseudo_locales_exist_in_rehearsals_only(world: World) -> None:
-    accented = await Browser(world).request("GET", "/login", headers={"Accept-Language": "en-XA"})
-    mirrored = await Browser(world).request("GET", "/login", headers={"Accept-Language": "ar-XB"})
+    accented_page = await Browser(world).request("GET", "/login", headers={"Accept-Language": "en-XA"})
+    mirrored_page = await Browser(world).request("GET", "/login", headers={"Accept-Language": "ar-XB"})
 
-    assert _language(accented.body) == "en-XA ltr"
-    assert _language(mirrored.body) == "ar-XB rtl"
-    assert "[Wélçömé båçk" in accented.text
+    assert _language(accented_page.body) == "en-XA ltr"
+    assert _language(mirrored_page.body) == "ar-XB rtl"
+    assert "[Wélçömé båçk" in accented_page.text
     app = App(small_config(control=False))
     await app.start()
     try:
@@ -153,16 +153,16 @@ def test_messages_with_a_count_have_a_text_for_each_plural_category() -> None:
 
 def test_dates_and_numbers_follow_the_language() -> None:
     time = datetime(2026, 3, 5, 14, 7, tzinfo=UTC)
-    formatted = {}
+    formatted_texts = {}
     for tag in ("en-US", "de", "es-419"):
         language = translation.find_language(tag)
         assert language is not None
         with translation.use_language(language):
-            formatted[tag] = (translation.format_time(time), translation.format_decimal(123456, 2))
+            formatted_texts[tag] = (translation.format_time(time), translation.format_decimal(123456, 2))
 
-    assert formatted["en-US"] == ("5 March 2026, 14:07 UTC", "1,234.56")
-    assert formatted["de"] == ("5. März 2026, 14:07 UTC", "1.234,56")
-    assert formatted["es-419"][0].startswith("5 de marzo de 2026, 2:07")
+    assert formatted_texts["en-US"] == ("5 March 2026, 14:07 UTC", "1,234.56")
+    assert formatted_texts["de"] == ("5. März 2026, 14:07 UTC", "1.234,56")
+    assert formatted_texts["es-419"][0].startswith("5 de marzo de 2026, 2:07")
 
 
 def test_every_translation_can_be_the_default_language() -> None:

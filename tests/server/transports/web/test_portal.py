@@ -347,8 +347,12 @@ async def test_installation_settings_are_saved(world: World) -> None:
         guild_scopes="bot applications.commands",
         guild_permission=["KICK_MEMBERS"],
     )
-    saved = (await alice.get(f"/applications/{portal_path.rpartition('/')[2]}")).ok()["integration_types_config"]
-    assert saved == {"0": {"oauth2_install_params": {"scopes": ["bot", "applications.commands"], "permissions": "2"}}}
+    stored_config = (await alice.get(f"/applications/{portal_path.rpartition('/')[2]}")).ok()[
+        "integration_types_config"
+    ]
+    assert stored_config == {
+        "0": {"oauth2_install_params": {"scopes": ["bot", "applications.commands"], "permissions": "2"}}
+    }
 
 
 async def test_a_webhook_url_is_verified(private_targets_world: World, receiver: Receiver) -> None:

@@ -48,15 +48,19 @@ async def test_a_subscription_is_canceled_after_confirmation_and_resumed(private
     assert browser.history[-1].url == SUBSCRIPTIONS_PATH
     assert "Gold <b> was canceled." in page.text
     assert "will not be charged again." in page.text
-    ((name, ending),) = await received_events(session)
-    assert (name, ending["id"], ending["status"]) == ("SUBSCRIPTION_UPDATE", subscription_id, SubscriptionStatus.ENDING)
+    ((name, ending_event),) = await received_events(session)
+    assert (name, ending_event["id"], ending_event["status"]) == (
+        "SUBSCRIPTION_UPDATE",
+        subscription_id,
+        SubscriptionStatus.ENDING,
+    )
     # The user keeps the entitlement, and the page only offers to resume.
     assert len((await alice.get(f"/users/@me/applications/{bot.application_id}/entitlements")).ok()) == 1
     assert "Cancel Gold <b>" not in [text for text, _ in page.links]
     page = await browser.submit(page, "Resume Gold <b>")
     assert "Gold <b> was resumed." in page.text
-    ((_, resumed),) = await received_events(session)
-    assert resumed["status"] == SubscriptionStatus.ACTIVE
+    ((_, resumed_event),) = await received_events(session)
+    assert resumed_event["status"] == SubscriptionStatus.ACTIVE
 
     page = await browser.submit(await browser.open(cancel_url), "Cancel subscription")
     await world.run_due_jobs()

@@ -87,10 +87,10 @@ def test_any_bytes_are_decoded_or_malformed(read: Callable[[bytes], object], dat
 
 @given(KEY_PACKAGES, st.data())
 def test_a_corrupted_key_package_is_decoded_or_malformed(package: codec.KeyPackage, data: st.DataObject) -> None:
-    corrupted = _corrupt(package.encode(), data)
+    corrupted_bytes = _corrupt(package.encode(), data)
     try:
         # The encoding is canonical.
-        assert codec.read_key_package(corrupted).encode() in (corrupted, corrupted[4:])
+        assert codec.read_key_package(corrupted_bytes).encode() in (corrupted_bytes, corrupted_bytes[4:])
     except Malformed:
         pass
 
@@ -99,13 +99,13 @@ def test_a_corrupted_key_package_is_decoded_or_malformed(package: codec.KeyPacka
 def test_a_corrupted_commit_is_decoded_or_malformed(
     commit: codec.Commit, welcome: codec.Welcome, data: st.DataObject
 ) -> None:
-    corrupted = _corrupt(commit.encode() + welcome.encode(), data)
+    corrupted_bytes = _corrupt(commit.encode() + welcome.encode(), data)
     try:
-        read_commit, message, read_welcome = codec.read_commit_and_welcome(corrupted)
+        read_commit, message, read_welcome = codec.read_commit_and_welcome(corrupted_bytes)
     except Malformed:
         return
     assert read_commit.encode() == message
-    assert message + (read_welcome.encode() if read_welcome is not None else b"") == corrupted
+    assert message + (read_welcome.encode() if read_welcome is not None else b"") == corrupted_bytes
 
 
 def _corrupt(original: bytes, data: st.DataObject) -> bytes:

@@ -17,11 +17,11 @@ def test_the_first_commit_wins() -> None:
     call.join(1, 2, 3)
     call.deliver_all()
 
-    announced = [message for message in call.sent_messages if message.op == DaveOpcode.ANNOUNCE_COMMIT]
-    welcomed = [message.to for message in call.sent_messages if message.op == DaveOpcode.WELCOME]
-    assert announced[0].to == (1,)
-    assert (2,) in welcomed
-    assert call.commit_count > len(announced)
+    announcements = [message for message in call.sent_messages if message.op == DaveOpcode.ANNOUNCE_COMMIT]
+    welcomed_ids = [message.to for message in call.sent_messages if message.op == DaveOpcode.WELCOME]
+    assert announcements[0].to == (1,)
+    assert (2,) in welcomed_ids
+    assert call.commit_count > len(announcements)
     call.assert_all_decrypt()
 
 

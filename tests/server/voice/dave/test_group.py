@@ -172,9 +172,9 @@ def test_a_transition_is_executed_when_all_members_are_ready() -> None:
     call.join(1, 2)
     call.deliver_all()
 
-    (executed,) = [message for message in call.sent_messages if message.op == DaveOpcode.EXECUTE_TRANSITION]
-    assert set(executed.to) == {1, 2}
-    assert executed.payload == ExecuteTransition(1)
+    (execute_message,) = [message for message in call.sent_messages if message.op == DaveOpcode.EXECUTE_TRANSITION]
+    assert set(execute_message.to) == {1, 2}
+    assert execute_message.payload == ExecuteTransition(1)
     assert call.group.deadline is None
 
 
@@ -203,8 +203,10 @@ def test_transition_ids_are_never_zero() -> None:
     call.join(3)
     call.deliver_all()
 
-    executed = [message.payload for message in call.sent_messages if message.op == DaveOpcode.EXECUTE_TRANSITION]
-    assert executed == [ExecuteTransition(0xFFFF), ExecuteTransition(1)]
+    execute_payloads = [
+        message.payload for message in call.sent_messages if message.op == DaveOpcode.EXECUTE_TRANSITION
+    ]
+    assert execute_payloads == [ExecuteTransition(0xFFFF), ExecuteTransition(1)]
     call.assert_all_decrypt()
 
 

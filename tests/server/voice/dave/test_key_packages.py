@@ -39,9 +39,9 @@ def test_a_key_package_is_proposed_to_other_members_only(group: DaveGroup) -> No
 
 
 def test_a_key_package_may_be_wrapped_as_a_message(group: DaveGroup) -> None:
-    wrapped = b"\x00\x01\x00\x05" + key_packages.make_key_package(BEN_ID).encode()
+    wrapped_package = b"\x00\x01\x00\x05" + key_packages.make_key_package(BEN_ID).encode()
 
-    assert len(group.handle_message(BEN_ID, DaveOpcode.KEY_PACKAGE, wrapped, 0)) == 2
+    assert len(group.handle_message(BEN_ID, DaveOpcode.KEY_PACKAGE, wrapped_package, 0)) == 2
 
 
 INVALID_PACKAGES: dict[str, Callable[[], bytes]] = {

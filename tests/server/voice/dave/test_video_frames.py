@@ -76,9 +76,9 @@ def test_parameters_and_slice_headers_of_an_h264_frame_stay_clear(
     clear = b"".join(START_CODE + unit for unit in parameters) + START_CODE + slices[0][:2]
     assert encrypted_frame.startswith(clear)
     # Receivers find the same units although the content is encrypted.
-    assembled = assemble_h264(encrypted_frame)
-    assert assembled == encrypted_frame
-    assert decrypt(pair, assembled) == b"".join(START_CODE + unit for unit in units)
+    assembled_frame = assemble_h264(encrypted_frame)
+    assert assembled_frame == encrypted_frame
+    assert decrypt(pair, assembled_frame) == b"".join(START_CODE + unit for unit in units)
 
 
 @many_frames
@@ -93,6 +93,6 @@ def test_headers_of_av1_units_stay_clear_and_the_last_one_loses_its_size(pair: P
 @many_frames
 @given(units=av1_frames)
 def test_an_av1_frame_with_the_size_that_browsers_add_is_not_authentic(pair: Pair, units: list[Av1Unit]) -> None:
-    assembled = add_last_size(encrypt(pair, "av1", write_av1(units)))
+    assembled_frame = add_last_size(encrypt(pair, "av1", write_av1(units)))
     with pytest.raises((ValueError, AssertionError)):
-        decrypt(pair, assembled)
+        decrypt(pair, assembled_frame)

@@ -279,20 +279,20 @@ def migrate_sqlite(
 
     `before_upgrade` is called with the current schema number before an existing database is migrated."""
     migrations = shipped_migrations() if directory == DIRECTORY else load(directory)
-    applied = _applied_sqlite(connection)
-    if applied and (pending_migrations := pending(applied, migrations)):
-        _log_upgrade(applied, pending_migrations)
+    applied_migrations = _applied_sqlite(connection)
+    if applied_migrations and (pending_migrations := pending(applied_migrations, migrations)):
+        _log_upgrade(applied_migrations, pending_migrations)
         if before_upgrade is not None:
-            before_upgrade(max(applied))
-    is_upgrade = bool(applied)
-    _log_newer(applied, migrations)
+            before_upgrade(max(applied_migrations))
+    is_upgrade = bool(applied_migrations)
+    _log_newer(applied_migrations, migrations)
     applied_now: list[Migration] = []
     while True:
         started_at = time.monotonic()
         connection.execute("BEGIN IMMEDIATE")
         try:
-            applied = _applied_sqlite(connection)
-            pending_migrations = pending(applied, migrations)
+            applied_migrations = _applied_sqlite(connection)
+            pending_migrations = pending(applied_migrations, migrations)
             if pending_migrations:
                 for statement in pending_migrations[0].statements("sqlite"):
                     connection.execute(statement)
@@ -405,18 +405,20 @@ def migrate_postgres(connection: "psycopg.Connection", directory: Path = DIRECTO
     migrations = shipped_migrations() if directory == DIRECTORY else load(directory)
     connection.execute("SELECT pg_advisory_lock(%s)", (ADVISORY_LOCK,))
     try:
-        applied: dict[int, AppliedMigration] = {}
+        applied_migrations: dict[int, AppliedMigration] = {}
         row = connection.execute("SELECT to_regclass('schema_migrations') IS NOT NULL").fetchone()
         if row is not None and row[0]:
-            applied = {row[0]: AppliedMigration.from_row(*row) for row in connection.execute(APPLIED_SQL).fetchall()}
-        pending_migrations = pending(applied, migrations)
-        _log_newer(applied, migrations)
-        if applied and pending_migrations:
-            _log_upgrade(applied, pending_migrations)
+            applied_migrations = {
+                row[0]: AppliedMigration.from_row(*row) for row in connection.execute(APPLIED_SQL).fetchall()
+            }
+        pending_migrations = pending(applied_migrations, migrations)
+        _log_newer(applied_migrations, migrations)
+        if applied_migrations and pending_migrations:
+            _log_upgrade(applied_migrations, pending_migrations)
         for migration in pending_migrations:
             started_at = time.monotonic()
             _apply_postgres(connection, migration)
-            if applied:
+            if applied_migrations:
                 _log_applied(migration, started_at)
         return pending_migrations
     finally:

@@ -48,8 +48,8 @@ def _unspaced_pattern() -> re.Pattern[str]:
 
 def _fold(text: str) -> str:
     """Return a text without differences of case, width and Latin accents."""
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
-    return unicodedata.normalize("NFC", _ACCENT_PATTERN.sub("", decomposed)).casefold()
+    decomposed_text = unicodedata.normalize("NFKD", text.casefold())
+    return unicodedata.normalize("NFC", _ACCENT_PATTERN.sub("", decomposed_text)).casefold()
 
 
 def tokenize(text: str) -> list[str]:

@@ -95,10 +95,10 @@ class ActivitySockets:
     ) -> aiohttp.ClientWebSocketResponse:
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
-                connecting = self._streams.websocket(
+                connection = self._streams.websocket(
                     url, headers=headers, protocols=protocols, message_bytes_max=MESSAGE_BYTES_MAX
                 )
-                return await stack.enter_async_context(connecting)
+                return await stack.enter_async_context(connection)
         except aiohttp.WSServerHandshakeError as error:
             # A target rejects a client by 401, 403 or 404. Any other status is an error of the target.
             log.info("An activity's target rejected a WebSocket handshake: %d", error.status)

@@ -34,7 +34,7 @@ PUBLIC_PARTY_FLAGS: Final = ActivityFlags.PARTY_PRIVACY_FRIENDS | ActivityFlags.
 
 
 def visible_activities(
-    requested: list[SetActivity],
+    requested_activities: list[SetActivity],
     actor: Actor,
     *,
     session_id: str,
@@ -49,15 +49,15 @@ def visible_activities(
     """
     if actor.kind == "bearer":
         # An OAuth2 session may set one activity, and only of its own application.
-        requested = [
+        requested_activities = [
             _complete_oauth2_activity(activity, actor, application_name)
-            for activity in requested[:1]
+            for activity in requested_activities[:1]
             if activity.type in OAUTH2_ACTIVITY_TYPES
         ]
     visible_activity_list: list[dict[str, Any]] = []
     secrets_list: list[ActivitySecrets] = []
     previous_activities = [] if previous_presence is None else previous_presence.activities
-    for activity in requested[:ACTIVITIES_MAX]:
+    for activity in requested_activities[:ACTIVITIES_MAX]:
         if not 1 <= len(activity.name) <= activity_limits.ACTIVITY_NAME_MAX:
             continue
         if activity.type not in range(ActivityType.COMPETING + 1):

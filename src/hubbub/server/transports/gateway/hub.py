@@ -106,9 +106,11 @@ class GuildHub:
     async def _load_arrivals(self) -> None:
         """Read the data of arriving sessions in batches and queue their admission."""
         try:
-            while batch := [arriving for arriving in self._arriving if arriving.is_on_bus and not arriving.is_read][
-                :ADMISSION_BATCH_SIZE
-            ]:
+            while batch := [
+                arriving_session
+                for arriving_session in self._arriving
+                if arriving_session.is_on_bus and not arriving_session.is_read
+            ][:ADMISSION_BATCH_SIZE]:
                 sessions = [(subscription.session, subscription.is_joining) for subscription in batch]
                 arrivals = await self._read_with_retry(partial(self._context.guild_arrivals, self.guild_id, sessions))
                 for subscription, arrival in zip(batch, arrivals, strict=True):
@@ -522,11 +524,11 @@ class GuildHub:
         change = self._changed_channels.get(channel_id)
         previous_obfuscated = None if change is None else change.obfuscated_body
         full_packet = self._create_packet(dispatch.event, dispatch.body)
-        obfuscated = channel.obfuscated_body if channel is not None else previous_obfuscated
-        obfuscated_packet = None if obfuscated is None else self._create_packet(dispatch.event, obfuscated)
+        obfuscated_body = channel.obfuscated_body if channel is not None else previous_obfuscated
+        obfuscated_packet = None if obfuscated_body is None else self._create_packet(dispatch.event, obfuscated_body)
         # An update of a hidden channel is sent only if its obfuscated form changed, to a session that processes its
         # backlog, or (below) to a session that could view the channel before.
-        has_changed = previous_obfuscated is not None and previous_obfuscated != obfuscated
+        has_changed = previous_obfuscated is not None and previous_obfuscated != obfuscated_body
         sends_obfuscated = only is not None or has_changed or dispatch.event != "CHANNEL_UPDATE"
         viewer_sessions: list[GatewaySession] = []
         other_sessions: list[GatewaySession] = []

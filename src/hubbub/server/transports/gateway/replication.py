@@ -199,15 +199,15 @@ class SessionReplication:
             return None, []
         held = self._find_held()
         held_ids = [replica.id for replica in held if replica not in self._held]
-        released = [replica for replica in self._held if replica not in held]
-        for replica in released:
+        released_replicas = [replica for replica in self._held if replica not in held]
+        for replica in released_replicas:
             del self._held[replica]
         for replica in held:
             self._held.setdefault(replica, now)
         packet_indexes: dict[Packet, int] = {}
-        updated = [replica for replica in self._pending if replica not in held]
-        updates = [self._build_update(replica, packet_indexes) for replica in updated]
-        for replica in updated:
+        updated_replicas = [replica for replica in self._pending if replica not in held]
+        updates = [self._build_update(replica, packet_indexes) for replica in updated_replicas]
+        for replica in updated_replicas:
             del self._pending[replica]
         new_replicas, first_updates = self._start_candidates(packet_indexes)
         ended_ids, self._ended_ids = self._ended_ids, []
@@ -226,7 +226,7 @@ class SessionReplication:
             new_replicas=new_replicas,
             updates=updates + first_updates,
             held_ids=held_ids,
-            released_ids=[replica.id for replica in released],
+            released_ids=[replica.id for replica in released_replicas],
             ended_ids=ended_ids,
         )
         if batch.received_numbers and batch == ReplicationBatch(received_numbers=batch.received_numbers):
@@ -238,7 +238,7 @@ class SessionReplication:
                     if publisher_id not in changed_numbers
                 }
                 return ReplicationBatch(), []
-        return batch, updated
+        return batch, updated_replicas
 
     def _find_held(self) -> set[Replica]:
         """Return the replicas to whose sessions some of the received events were not sent yet."""

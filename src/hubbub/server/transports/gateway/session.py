@@ -302,13 +302,15 @@ class GuildSubscription:
 
     def update_channels(self, standing: MemberStanding) -> ChannelChanges | None:
         """Set the channels that the client knows to those of the standing; return the changes, or None if nothing changed."""
-        visible, moderated = self.visible_channels, self.moderated_channels
-        if standing.visible == visible and standing.moderated == moderated:
+        visible_before, moderated_before = self.visible_channels, self.moderated_channels
+        if standing.visible == visible_before and standing.moderated == moderated_before:
             return None
         self.visible_channels, self.moderated_channels = standing.visible, standing.moderated
         if self.session.replica is not None:
             self.session.replica.mark_changed()
-        return ChannelChanges(standing.visible - visible, visible - standing.visible, standing.moderated - moderated)
+        return ChannelChanges(
+            standing.visible - visible_before, visible_before - standing.visible, standing.moderated - moderated_before
+        )
 
     def needs_event(self, dispatch: Dispatch) -> bool:
         """Return whether the session still needs an event, because it was not sent and GUILD_CREATE does not contain it."""

@@ -105,7 +105,7 @@ def has_unknown_body(request: web.Request, endpoint: Endpoint) -> bool:
 
 def preflight_response(request: web.Request) -> EncodedResponse:
     """Return the response to a CORS preflight request."""
-    requested = request.headers.get("Access-Control-Request-Headers", "")
+    requested_headers = request.headers.get("Access-Control-Request-Headers", "")
     return EncodedResponse(
         204,
         None,
@@ -113,8 +113,8 @@ def preflight_response(request: web.Request) -> EncodedResponse:
         {
             "Access-Control-Allow-Origin": "*",
             "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
-            "Access-Control-Allow-Headers": requested
-            if _HEADER_NAMES_PATTERN.fullmatch(requested)
+            "Access-Control-Allow-Headers": requested_headers
+            if _HEADER_NAMES_PATTERN.fullmatch(requested_headers)
             else responses.ALLOWED_HEADERS,
             "Access-Control-Max-Age": "86400",
             "Vary": "Access-Control-Request-Headers",

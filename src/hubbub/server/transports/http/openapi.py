@@ -163,13 +163,13 @@ class _Schemas:
 
 def _named_classes(kinds: Iterable[Any]) -> Iterator[type]:
     """Yield the models and enums that types mention, at any depth."""
-    visited: set[type] = set()
+    visited_classes: set[type] = set()
     pending_kinds = list(kinds)
     while pending_kinds:
         kind = pending_kinds.pop()
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct | Enum):
-            if kind not in visited:
-                visited.add(kind)
+            if kind not in visited_classes:
+                visited_classes.add(kind)
                 yield kind
                 if issubclass(kind, msgspec.Struct):
                     pending_kinds += [field.type for field in msgspec.structs.fields(kind)]

@@ -133,8 +133,8 @@ def _convert_module(name: str, code: str, variables: Mapping[str, str]) -> _Modu
     declarations = _EXPORT_PATTERN.findall(code)
     own_names = [own_name for names in declarations for own_name in _declared_names(names)]
     code = _EXPORT_PATTERN.sub("", code)
-    if unsupported := _UNSUPPORTED_PATTERN.search(code):
-        raise ValueError(f"{name} cannot be packaged: {unsupported[0]}")
+    if unsupported_match := _UNSUPPORTED_PATTERN.search(code):
+        raise ValueError(f"{name} cannot be packaged: {unsupported_match[0]}")
     code = _DYNAMIC_IMPORT_PATTERN.sub(lambda match: f'import("./{_resolve(name, match[1])}")', code)
     return _Module(code, {own_name: own_name for own_name in own_names} | exports, own_names)
 

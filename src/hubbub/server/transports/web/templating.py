@@ -68,14 +68,14 @@ def template_environment(assets: Assets, client_files: ClientFiles, catalogs: Ca
 
 def format_time(iso_time: str) -> Markup:
     """Format an ISO 8601 time in UTC; a page without script does not know the user's time zone."""
-    formatted = translation.format_time(datetime.fromisoformat(iso_time))
-    return Markup('<time datetime="{}">{}</time>').format(escape(iso_time), formatted)
+    formatted_time = translation.format_time(datetime.fromisoformat(iso_time))
+    return Markup('<time datetime="{}">{}</time>').format(escape(iso_time), formatted_time)
 
 
 def format_date(iso_time: str) -> Markup:
     """Format the date of an ISO 8601 time in UTC."""
-    formatted = translation.format_date(datetime.fromisoformat(iso_time))
-    return Markup('<time datetime="{}">{}</time>').format(escape(iso_time), formatted)
+    formatted_date = translation.format_date(datetime.fromisoformat(iso_time))
+    return Markup('<time datetime="{}">{}</time>').format(escape(iso_time), formatted_date)
 
 
 def format_file_size(size: int) -> str:

@@ -17,13 +17,13 @@ function build(view) {
   const list = h("ul", { class: "settings-list", "aria-label": t("Blocked people") });
   const status = statusLine("");
   const draw = () => {
-    const blocked = [...state.relationships.values()].filter(({ type }) => type === RelationshipType.BLOCKED);
-    status.textContent = blocked.length
+    const blockedUsers = [...state.relationships.values()].filter(({ type }) => type === RelationshipType.BLOCKED);
+    status.textContent = blockedUsers.length
       ? t("They cannot message you, and their messages in guilds are hidden.")
       : t("You have not blocked anyone. You can block people in their profile.");
     reconcile(
       list,
-      blocked.map(({ id, user }) => entry(user ?? state.user(id) ?? { id, username: t("Unknown user") })),
+      blockedUsers.map(({ id, user }) => entry(user ?? state.user(id) ?? { id, username: t("Unknown user") })),
     );
   };
   const entry = user => {

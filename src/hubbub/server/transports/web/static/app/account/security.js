@@ -71,9 +71,9 @@ function showSetup(view, { secret, otpauth_url: url, qr_code: image }) {
       const { backup_codes: codes } = await view.context.api.request("POST", "/users/@me/mfa/totp/enable", { json });
       showBackupCodes(view, codes);
     } catch (error) {
-      const invalid = Object.keys(fields).filter(name => name in (error.errors ?? {}));
-      for (const name of invalid.reverse()) fields[name].setError(error.errors[name]._errors[0].message);
-      if (!invalid.length) showNotice(error.userText ?? t("Something went wrong. Try again."), "problem");
+      const invalidNames = Object.keys(fields).filter(name => name in (error.errors ?? {}));
+      for (const name of invalidNames.reverse()) fields[name].setError(error.errors[name]._errors[0].message);
+      if (!invalidNames.length) showNotice(error.userText ?? t("Something went wrong. Try again."), "problem");
     } finally {
       button.disabled = false;
     }

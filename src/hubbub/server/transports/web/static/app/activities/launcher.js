@@ -280,9 +280,9 @@ async function openLauncher(context) {
     showError(error);
     return;
   }
-  const running = getActivityInstances(context).listIn(channelContext.channelId);
+  const runningInstances = getActivityInstances(context).listIn(channelContext.channelId);
   const applications = new Map(entries.map(entry => [entry.application.id, entry.application]));
-  for (const { application_id: id } of running) {
+  for (const { application_id: id } of runningInstances) {
     if (!applications.has(id))
       applications.set(
         id,
@@ -309,7 +309,7 @@ async function openLauncher(context) {
           label,
         ),
       );
-    const runningRows = running.map(instance => {
+    const runningRows = runningInstances.map(instance => {
       const applicationId = instance.application_id;
       return row(
         applications.get(applicationId),
@@ -319,7 +319,7 @@ async function openLauncher(context) {
       );
     });
     const notRunning = entries.filter(
-      ({ application }) => !running.some(instance => instance.application_id === application.id),
+      ({ application }) => !runningInstances.some(instance => instance.application_id === application.id),
     );
     const launchRows = notRunning.map(entry => {
       const text = entry.description || entry.application.description || t("Activity");

@@ -100,7 +100,7 @@ class CallBar extends LayoutPart {
     ]);
     if (this.dataset.version === version) return;
     this.dataset.version = version;
-    const focused = this.contains(document.activeElement)
+    const focusedName = this.contains(document.activeElement)
       ? /** @type {HTMLElement} */ (document.activeElement).dataset.focus
       : undefined;
     if (!isShown) setChildren(this);
@@ -144,7 +144,7 @@ class CallBar extends LayoutPart {
           ),
         ),
       );
-    if (focused) /** @type {HTMLElement | null} */ (this.querySelector(`[data-focus="${focused}"]`))?.focus();
+    if (focusedName) /** @type {HTMLElement | null} */ (this.querySelector(`[data-focus="${focusedName}"]`))?.focus();
   }
 
   #placeName(channel) {

@@ -132,10 +132,10 @@ export async function startPrivateCall(context, channel) {
   const isRunning = privateCall(context, channel.id) !== null;
   const path = `/channels/${channel.id}/call`;
   let isAllowed = true;
-  const succeeded = await runAndReport(async () => {
+  const hasSucceeded = await runAndReport(async () => {
     isAllowed = isRunning || (await context.api.request("GET", path)).ringable;
   });
-  if (!succeeded) return;
+  if (!hasSucceeded) return;
   if (!isAllowed) {
     showNotice(t("You can call only friends."), "problem");
     return;

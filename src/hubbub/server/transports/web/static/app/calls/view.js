@@ -138,7 +138,7 @@ class CallView extends LayoutPart {
     ]);
     if (this.actions.dataset.version === version) return;
     this.actions.dataset.version = version;
-    const focused = this.actions.contains(document.activeElement)
+    const focusedName = this.actions.contains(document.activeElement)
       ? /** @type {HTMLElement} */ (document.activeElement).dataset.focus
       : undefined;
     if (hasJoined)
@@ -159,7 +159,8 @@ class CallView extends LayoutPart {
         this.#privacyButton(isEncrypted),
       );
     else setChildren(this.actions, this.#joinButtons(channel, calls, canConnect, isRinging));
-    if (focused) /** @type {HTMLElement | null} */ (this.actions.querySelector(`[data-focus="${focused}"]`))?.focus();
+    if (focusedName)
+      /** @type {HTMLElement | null} */ (this.actions.querySelector(`[data-focus="${focusedName}"]`))?.focus();
   }
 
   #joinButtons(channel, calls, canConnect, isRinging) {

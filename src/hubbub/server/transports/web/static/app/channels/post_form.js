@@ -32,18 +32,19 @@ export function openPostForm(context) {
         for (const field of [title, content]) field.setError(null);
         const tagIds = tags.read();
         if (tagIds === null) return;
-        const attached = files?.read() ?? [];
+        const attachedFiles = files?.read() ?? [];
         const json = {
           name: title.input.value.trim(),
           message: { content: content.input.value },
           applied_tags: tagIds,
         };
-        if (attached.length) json.message.attachments = attached.map((file, id) => ({ id, filename: file.name }));
+        if (attachedFiles.length)
+          json.message.attachments = attachedFiles.map((file, id) => ({ id, filename: file.name }));
         button.disabled = true;
         try {
           const post = await api.request("POST", `/channels/${channelId}/threads`, {
             json,
-            files: attached.length ? attached : undefined,
+            files: attachedFiles.length ? attachedFiles : undefined,
           });
           state.apply("THREAD_CREATE", post);
           close();

@@ -172,21 +172,21 @@ class Sidebar extends LayoutPart {
         channel =>
           !((channel.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED) && !isThread(channel) && this.#isVisible(channel),
       );
-    const sorted = list =>
+    const sortByPosition = list =>
       list.sort((a, b) => isVoice(a) - isVoice(b) || a.position - b.position || compareIds(a.id, b.id));
     const channelsUnder = id =>
-      sorted(
+      sortByPosition(
         visibleChannels.filter(
           channel => channel.type !== ChannelType.GUILD_CATEGORY && (channel.parent_id ?? null) === id,
         ),
       );
-    const categories = sorted(visibleChannels.filter(channel => channel.type === ChannelType.GUILD_CATEGORY));
+    const categories = sortByPosition(visibleChannels.filter(channel => channel.type === ChannelType.GUILD_CATEGORY));
     const categoryIds = new Set(categories.map(category => category.id));
-    const uncategorized = [
+    const topChannels = [
       ...channelsUnder(null),
       ...visibleChannels.filter(channel => channel.parent_id && !categoryIds.has(channel.parent_id)),
     ];
-    const entries = uncategorized.flatMap(channel => this.#channelEntries(channel));
+    const entries = topChannels.flatMap(channel => this.#channelEntries(channel));
     for (const category of categories) {
       const channels = channelsUnder(category.id);
       const isOpen = !(unsavedCollapses.get(category.id) ?? channelNotificationSettings(state, category).collapsed);

@@ -53,16 +53,16 @@ export function openThreadList(context, openMenu) {
       .threadsOf(channelId)
       .filter(thread => !thread.thread_metadata?.archived)
       .sort((a, b) => compareIds(b.last_message_id ?? b.id, a.last_message_id ?? a.id));
-    const archived = h("div", { class: "thread-entries" }, h("p", { class: "muted small" }, t("Loading…")));
+    const archivedList = h("div", { class: "thread-entries" }, h("p", { class: "muted small" }, t("Loading…")));
     fetchArchivedThreads(context).then(
       threads =>
         setChildren(
-          archived,
+          archivedList,
           threads.length
             ? threads.map(thread => threadLink(thread, context, { onClick: close, openMenu }))
             : h("p", { class: "muted small" }, t("No threads.")),
         ),
-      error => setChildren(archived, h("p", { class: "muted small" }, messageErrorText(error))),
+      error => setChildren(archivedList, h("p", { class: "muted small" }, messageErrorText(error))),
     );
     return [
       state.can(channelId, Permissions.CREATE_PUBLIC_THREADS)
@@ -92,7 +92,7 @@ export function openThreadList(context, openMenu) {
           : h("p", { class: "muted small" }, t("No threads.")),
       ),
       h("h3", null, t("Archived")),
-      archived,
+      archivedList,
     ];
   });
 }

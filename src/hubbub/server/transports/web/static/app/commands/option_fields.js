@@ -132,8 +132,9 @@ function parseValue(value, type) {
 
 /** Convert a value for autocomplete: incomplete or out-of-range numbers are text (spec/webhooks-and-interactions.md#2.1). */
 export function autocompleteValue(value, { type, min_value: min = -Infinity, max_value: max = Infinity }) {
-  const parsed = parseValue(value, type) ?? "";
-  return typeof parsed === "number" && (parsed < min || parsed > max || (type === INTEGER && !Number.isInteger(parsed)))
+  const parsedValue = parseValue(value, type) ?? "";
+  return typeof parsedValue === "number" &&
+    (parsedValue < min || parsedValue > max || (type === INTEGER && !Number.isInteger(parsedValue)))
     ? String(value)
-    : parsed;
+    : parsedValue;
 }

@@ -97,8 +97,8 @@ function premiumButton(skuId, isDisabled, message, context) {
 /** Return the URL if it is http or https, else null. */
 function safeUrl(url) {
   try {
-    const parsed = new URL(url);
-    return parsed.protocol === "http:" || parsed.protocol === "https:" ? parsed.href : null;
+    const parsedUrl = new URL(url);
+    return parsedUrl.protocol === "http:" || parsedUrl.protocol === "https:" ? parsedUrl.href : null;
   } catch {
     return null;
   }

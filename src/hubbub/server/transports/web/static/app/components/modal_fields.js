@@ -83,7 +83,7 @@ export function createModalField(component, label, description, context) {
 
 function textControl(component, id) {
   const limit = component.max_length ?? TEXT_INPUT_MAX;
-  const shared = {
+  const sharedAttributes = {
     id,
     maxlength: limit,
     placeholder: component.placeholder,
@@ -93,8 +93,8 @@ function textControl(component, id) {
   };
   const field =
     component.style === TextInputStyle.PARAGRAPH
-      ? h("textarea", { ...shared, rows: 4 })
-      : h("input", { ...shared, type: "text" });
+      ? h("textarea", { ...sharedAttributes, rows: 4 })
+      : h("input", { ...sharedAttributes, type: "text" });
   const counter = h("span", { class: "field-count", "aria-hidden": "true" });
   updateCount();
   return {

@@ -142,13 +142,13 @@ function applyPrefix(field, prefix) {
 function applyCodeBlock(field) {
   const { value, selectionStart: start, selectionEnd: end } = field;
   const lineBreak = start > 0 && value[start - 1] !== "\n" ? "\n" : "";
-  const opening = `${lineBreak}\`\`\`\n`;
-  const contentStart = start + opening.length;
+  const openingFence = `${lineBreak}\`\`\`\n`;
+  const contentStart = start + openingFence.length;
   replaceRange(
     field,
     start,
     end,
-    `${opening}${value.slice(start, end)}\n\`\`\``,
+    `${openingFence}${value.slice(start, end)}\n\`\`\``,
     contentStart,
     contentStart + end - start,
   );
@@ -156,10 +156,11 @@ function applyCodeBlock(field) {
 
 function applyLink(field) {
   const { value, selectionStart: start, selectionEnd: end } = field;
-  const selected = value.slice(start, end);
-  if (/^https?:\/\/\S+$/.test(selected)) replaceRange(field, start, end, `[](${selected})`, start + 1, start + 1);
+  const selectedText = value.slice(start, end);
+  if (/^https?:\/\/\S+$/.test(selectedText))
+    replaceRange(field, start, end, `[](${selectedText})`, start + 1, start + 1);
   else {
-    const text = selected || "text";
+    const text = selectedText || "text";
     const from = start + text.length + 3;
     replaceRange(field, start, end, `[${text}](https://)`, from, from + "https://".length);
   }

@@ -193,15 +193,15 @@ function parseInline(text, depth, { isInLink = false } = {}) {
     const next = MARKUP_START_PATTERN.exec(text);
     if (next === null) break;
     position = next.index;
-    const parsed = parseMarkup(text, position, depth, isInLink);
-    if (parsed === null) {
+    const parsedMarkup = parseMarkup(text, position, depth, isInLink);
+    if (parsedMarkup === null) {
       position += 1;
       continue;
     }
     if (position > textStart) pushText(nodes, text.slice(textStart, position));
-    if (parsed.node.type === "text") pushText(nodes, parsed.node.text);
-    else nodes.push(parsed.node);
-    position = textStart = parsed.end;
+    if (parsedMarkup.node.type === "text") pushText(nodes, parsedMarkup.node.text);
+    else nodes.push(parsedMarkup.node);
+    position = textStart = parsedMarkup.end;
   }
   if (textStart < text.length) pushText(nodes, text.slice(textStart));
   return nodes;

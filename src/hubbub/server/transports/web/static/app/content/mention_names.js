@@ -24,13 +24,13 @@ export function showMentionNames(content, scope) {
 
 /** Return the text with names replaced by their mentions. */
 export function resolveMentionNames(text, mentions) {
-  let resolved = text;
+  let resolvedText = text;
   // Replace longer names first, because a name can start with a shorter one.
   for (const [name, mention] of [...mentions].sort(([a], [b]) => b.length - a.length))
-    resolved = resolved.replaceAll(name, (match, offset) =>
-      continuesName(match, resolved, offset + match.length) ? match : mention,
+    resolvedText = resolvedText.replaceAll(name, (match, offset) =>
+      continuesName(match, resolvedText, offset + match.length) ? match : mention,
     );
-  return resolved;
+  return resolvedText;
 }
 
 /** Return whether the text after a name makes it a longer word, such as "@tommy" for "@tom". */

@@ -79,10 +79,10 @@ function invitePreview(context, code, invite, close, inviteField) {
   const guild = invite.guild;
   const accept = async () => {
     try {
-      const accepted = await context.api.request("POST", `/invites/${code}`, { json: {} });
+      const acceptedInvite = await context.api.request("POST", `/invites/${code}`, { json: {} });
       close();
-      const channel = accepted.channel,
-        guildId = accepted.guild?.id ?? accepted.guild_id;
+      const channel = acceptedInvite.channel,
+        guildId = acceptedInvite.guild?.id ?? acceptedInvite.guild_id;
       if (guildId) context.go(channel ? `/app/channels/${guildId}/${channel.id}` : `/app/channels/${guildId}`);
       else context.go(channel ? channelPath(channel) : "/app");
     } catch (error) {

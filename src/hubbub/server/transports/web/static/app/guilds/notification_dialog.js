@@ -67,13 +67,13 @@ export function openNotificationSettings(context, target, name) {
 }
 
 function levelField(state, target, channel) {
-  const inherited = channel
+  const defaultLevel = channel
     ? inheritedLevel(state, channel)
     : (state.guilds.get(target.guildId)?.default_message_notifications ?? ALL_MESSAGES);
   const origin =
     channel === undefined ? t("Default of the guild") : isPrivate(channel) ? t("Default") : t("Same as its parent");
   return choiceSetting(t("Notify me about"), [
-    [INHERIT, `${origin} (${INHERITED_LEVEL_LABELS.get(inherited)})`],
+    [INHERIT, `${origin} (${INHERITED_LEVEL_LABELS.get(defaultLevel)})`],
     ...LEVEL_LABELS,
   ]);
 }

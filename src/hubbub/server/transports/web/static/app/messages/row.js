@@ -181,22 +181,22 @@ function replyLine(message, context) {
   const command = commandLine(message, context);
   if (command !== null) return command;
   if (message.type !== MessageType.REPLY) return null;
-  const referenced = message.referenced_message;
-  if (!referenced) return h("p", { class: "reply-line" }, icon("reply"), t("Reply to a deleted message"));
+  const referencedMessage = message.referenced_message;
+  if (!referencedMessage) return h("p", { class: "reply-line" }, icon("reply"), t("Reply to a deleted message"));
   const channel = context.state.channels.get(message.channel_id) ?? {
     id: message.channel_id,
     guild_id: context.guildId,
   };
-  const name = context.state.displayName(referenced.author, context.guildId);
+  const name = context.state.displayName(referencedMessage.author, context.guildId);
   return h(
     "p",
     { class: "reply-line" },
     icon("reply"),
     h(
       "a",
-      { href: channelPath(channel, referenced.id), dir: "auto" },
+      { href: channelPath(channel, referencedMessage.id), dir: "auto" },
       h("strong", null, name),
-      ` ${summarizeMessage(referenced, context)}`,
+      ` ${summarizeMessage(referencedMessage, context)}`,
     ),
   );
 }

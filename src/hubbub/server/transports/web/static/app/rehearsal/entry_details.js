@@ -111,14 +111,14 @@ export class EntryDetails {
   }
 
   #related(entry) {
-    const related = this.#findRelated(entry);
-    if (related.length === 0) return null;
+    const relatedEntries = this.#findRelated(entry);
+    if (relatedEntries.length === 0) return null;
     return [
       h("h3", null, entry.request_id ? "Caused" : "Caused by"),
       h(
         "ul",
         { class: "related" },
-        related.map(other =>
+        relatedEntries.map(other =>
           h(
             "li",
             null,

@@ -14,8 +14,8 @@ export function showBadge(count) {
   originalUrl ??= link?.href ?? null;
   if (originalUrl !== null) replaceIcon(text ? badgeUrl(text) : originalUrl);
   // Only installed apps have a badge of their own.
-  const badging = /** @type {any} */ (navigator);
-  (count ? badging.setAppBadge?.(count) : badging.clearAppBadge?.())?.catch(() => {});
+  const badgeNavigator = /** @type {any} */ (navigator);
+  (count ? badgeNavigator.setAppBadge?.(count) : badgeNavigator.clearAppBadge?.())?.catch(() => {});
 }
 
 /** Replace the icon element, because browsers update the icon only for a new element. */

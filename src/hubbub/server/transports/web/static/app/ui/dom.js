@@ -86,7 +86,7 @@ export function reconcile(node, entries) {
     let child = existingNodes.get(key);
     existingNodes.delete(key);
     if (child === undefined || child.dataset.version !== version) {
-      const focused = child?.contains(document.activeElement) ? document.activeElement : null;
+      const focusedElement = child?.contains(document.activeElement) ? document.activeElement : null;
       const builtNode = /** @type {any} */ (build());
       builtNode.dataset.key = key;
       builtNode.dataset.version = version;
@@ -95,7 +95,7 @@ export function reconcile(node, entries) {
         if (child === next) next = next.nextElementSibling;
         child.replaceWith(builtNode);
         if (builtNode.nextElementSibling !== next) node.insertBefore(builtNode, next);
-        if (focused !== null) refocus(builtNode, focused);
+        if (focusedElement !== null) refocus(builtNode, focusedElement);
       }
       child = builtNode;
     } else if (child === next) next = next.nextElementSibling;
@@ -104,8 +104,8 @@ export function reconcile(node, entries) {
 }
 
 /** Focus the element of a rebuilt node that has the same `data-focus` as the previously focused one, else its first control. */
-function refocus(node, focused) {
-  const name = focused.dataset?.focus;
+function refocus(node, focusedElement) {
+  const name = focusedElement.dataset?.focus;
   const counterpart = name === undefined ? null : node.querySelector(`[data-focus="${CSS.escape(name)}"]`);
   (
     counterpart ?? (node.matches("a, button, [tabindex]") ? node : node.querySelector("a, button, [tabindex]"))

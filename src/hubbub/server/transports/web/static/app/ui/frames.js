@@ -36,9 +36,9 @@ function drawAll() {
 
 /** Call functions. Those that are added meanwhile are left for the next frame. */
 function runAll(functions) {
-  const waiting = [...functions];
+  const waitingFunctions = [...functions];
   functions.clear();
-  for (const run of waiting) {
+  for (const run of waitingFunctions) {
     try {
       run();
     } catch (error) {

@@ -51,7 +51,7 @@ export const SHORTCUTS = [
 /** Return the ID of the shortcut of a scope that a key event means, or null. */
 export function matchShortcut(event, scope) {
   const isModified = event.ctrlKey || event.metaKey || event.altKey;
-  const pressed = [
+  const pressedKeys = [
     event.ctrlKey || event.metaKey ? "Mod" : null,
     event.altKey ? "Alt" : null,
     // Without another modifier, Shift is part of a character such as “+”.
@@ -60,5 +60,5 @@ export function matchShortcut(event, scope) {
   ]
     .filter(Boolean)
     .join("+");
-  return SHORTCUTS.find(shortcut => shortcut.scope === scope && shortcut.keys.includes(pressed))?.id ?? null;
+  return SHORTCUTS.find(shortcut => shortcut.scope === scope && shortcut.keys.includes(pressedKeys))?.id ?? null;
 }

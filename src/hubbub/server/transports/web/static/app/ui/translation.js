@@ -74,8 +74,8 @@ export function t(text, values = {}) {
  */
 export function tn(one, other, count, values = {}) {
   const forms = Object.hasOwn(MESSAGES, one) ? MESSAGES[one] : undefined;
-  const translated = typeof forms === "object" ? (forms[PLURALS.select(count)] ?? forms.other) : forms;
-  return fillPlaceholders(translated ?? (count === 1 ? one : other), { count: NUMBERS.format(count), ...values });
+  const translatedText = typeof forms === "object" ? (forms[PLURALS.select(count)] ?? forms.other) : forms;
+  return fillPlaceholders(translatedText ?? (count === 1 ? one : other), { count: NUMBERS.format(count), ...values });
 }
 
 /**

@@ -189,8 +189,8 @@ export class Call extends EventTarget {
 
   /** Report to the server which videos it need not forward. */
   #sendWants() {
-    const unwanted = [...this.unwatched.keys()].map(userId => [this.#videoSsrcs.get(userId), 0]);
-    this.#gateway.send(VoiceOpcode.MEDIA_SINK_WANTS, { any: 100, ...Object.fromEntries(unwanted) });
+    const unwantedStreams = [...this.unwatched.keys()].map(userId => [this.#videoSsrcs.get(userId), 0]);
+    this.#gateway.send(VoiceOpcode.MEDIA_SINK_WANTS, { any: 100, ...Object.fromEntries(unwantedStreams) });
   }
 
   #setVideo({ user_id: userId, video_ssrc: ssrc, streams }) {

@@ -49,8 +49,9 @@ export const oneOf =
 /** Return a check for an http or https URL of at most `max` characters. @returns {Check} */
 export const httpUrl = max => (value, name) => {
   string(1, max)(value, name);
-  const parsed = URL.canParse(value) ? new URL(value) : null;
-  if (parsed?.protocol !== "https:" && parsed?.protocol !== "http:") throw invalidField(name, "must be a valid uri");
+  const parsedUrl = URL.canParse(value) ? new URL(value) : null;
+  if (parsedUrl?.protocol !== "https:" && parsedUrl?.protocol !== "http:")
+    throw invalidField(name, "must be a valid uri");
   return value;
 };
 

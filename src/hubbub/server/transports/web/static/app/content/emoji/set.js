@@ -114,14 +114,14 @@ function isDrawable(emoji) {
   const canvas = document.createElement("canvas");
   canvas.width = 24;
   canvas.height = 24;
-  const drawing = canvas.getContext("2d", { willReadFrequently: true });
-  if (drawing === null) return false;
-  drawing.font = `16px ${getComputedStyle(document.body).fontFamily}`;
-  drawing.textBaseline = "top";
+  const drawingContext = canvas.getContext("2d", { willReadFrequently: true });
+  if (drawingContext === null) return false;
+  drawingContext.font = `16px ${getComputedStyle(document.body).fontFamily}`;
+  drawingContext.textBaseline = "top";
   // The parts of an unknown sequence are drawn side by side.
-  if (drawing.measureText(emoji).width > 1.5 * drawing.measureText("😀").width) return false;
-  drawing.fillText(emoji, 0, 2);
-  const { data } = drawing.getImageData(0, 0, 24, 24);
+  if (drawingContext.measureText(emoji).width > 1.5 * drawingContext.measureText("😀").width) return false;
+  drawingContext.fillText(emoji, 0, 2);
+  const { data } = drawingContext.getImageData(0, 0, 24, 24);
   for (let index = 0; index < data.length; index += 4)
     if (data[index] !== data[index + 1] || data[index] !== data[index + 2]) return true;
   return false;

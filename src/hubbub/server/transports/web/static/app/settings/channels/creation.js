@@ -78,10 +78,10 @@ export async function openChannelCreation(context, guildId, parentId = null) {
 /** Return the overwrites of a private channel: those of its category, with access for the targets but not for @everyone. */
 function privateOverwrites({ state }, guild, inherited, targets) {
   let overwrites = withPrivacy(normalizeOverwrites(inherited), guild.id, true);
-  const allowed = new Set(targets);
+  const allowedTargets = new Set(targets);
   // Without this, creators who are not administrators would not see their own channel.
-  if (!state.canInGuild(guild.id, Permissions.ADMINISTRATOR)) allowed.add(state.me.id);
-  for (const id of allowed) {
+  if (!state.canInGuild(guild.id, Permissions.ADMINISTRATOR)) allowedTargets.add(state.me.id);
+  for (const id of allowedTargets) {
     const currentOverwrite = overwrites.find(overwrite => overwrite.id === id);
     overwrites = withOverwrite(overwrites, {
       id,

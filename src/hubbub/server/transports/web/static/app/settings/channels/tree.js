@@ -21,14 +21,14 @@ const isCategory = channel => channel.type === ChannelType.GUILD_CATEGORY;
 
 /** Return the tree of a guild's channels in their stored order. @returns {ChannelTree} */
 export function readTree(channels) {
-  const sorted = [...channels].sort(
+  const sortedChannels = [...channels].sort(
     (a, b) => Number(isVoice(a)) - Number(isVoice(b)) || a.position - b.position || compareIds(a.id, b.id),
   );
-  const categories = sorted.filter(isCategory),
+  const categories = sortedChannels.filter(isCategory),
     categoryIds = new Set(categories.map(({ id }) => id));
   const groupOf = channel => (categoryIds.has(channel.parent_id) ? channel.parent_id : null);
   const idsIn = groupId =>
-    sorted.filter(channel => !isCategory(channel) && groupOf(channel) === groupId).map(({ id }) => id);
+    sortedChannels.filter(channel => !isCategory(channel) && groupOf(channel) === groupId).map(({ id }) => id);
   return [[null, idsIn(null)], ...categories.map(({ id }) => /** @type {[string, string[]]} */ ([id, idsIn(id)]))];
 }
 
@@ -38,15 +38,15 @@ export function mergeTree(tree, channels) {
     known = new Set(tree.flatMap(([groupId, ids]) => [groupId, ...ids])),
     existing = new Set(channels.map(({ id }) => id));
   const groups = tree.filter(([groupId]) => groupId === null || existing.has(groupId));
-  const merged = [...groups, ...currentTree.filter(([groupId]) => groupId !== null && !known.has(groupId))].map(
+  const mergedGroups = [...groups, ...currentTree.filter(([groupId]) => groupId !== null && !known.has(groupId))].map(
     ([groupId, ids]) => /** @type {[string | null, string[]]} */ ([groupId, ids.filter(id => existing.has(id))]),
   );
-  const placedIds = new Set(merged.flatMap(([, ids]) => ids));
+  const placedIds = new Set(mergedGroups.flatMap(([, ids]) => ids));
   for (const [groupId, ids] of currentTree) {
-    const group = merged.find(([id]) => id === groupId) ?? merged[0];
+    const group = mergedGroups.find(([id]) => id === groupId) ?? mergedGroups[0];
     group[1].push(...ids.filter(id => !placedIds.has(id)));
   }
-  return merged;
+  return mergedGroups;
 }
 
 /** Moves of channels and categories in a tree; voice channels stay below the other channels of their group. */

@@ -49,13 +49,13 @@ function build(view) {
 const percentage = volume => `${Math.round(volume * 100)}%`;
 
 /** The sound that is playing; starting another one stops it. @type {HTMLAudioElement | null} */
-let playing = null;
+let playingSound = null;
 
 function play(sound) {
-  playing?.pause();
-  playing = new Audio(soundPath(sound.sound_id));
-  playing.volume = sound.volume;
-  return runAndReport(() => playing.play());
+  playingSound?.pause();
+  playingSound = new Audio(soundPath(sound.sound_id));
+  playingSound.volume = sound.volume;
+  return runAndReport(() => playingSound.play());
 }
 
 function volumeSetting() {

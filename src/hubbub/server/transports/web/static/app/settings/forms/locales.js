@@ -24,7 +24,7 @@ export function userLocaleOptions() {
   const meta = /** @type {HTMLMetaElement | null} */ (document.querySelector("meta[name=hubbub-client]"));
   const languages = (meta?.dataset.languages ?? "en").split(" ");
   const isTranslated = locale => languages.includes(locale) || languages.includes(locale.split("-")[0]);
-  const translated = LOCALES.filter(isTranslated).map(locale => {
+  const translatedLocales = LOCALES.filter(isTranslated).map(locale => {
     const [name, ownName] = [localeName(locale), localeName(locale, locale)];
     return [locale, name === ownName ? name : `${ownName} (${name})`];
   });
@@ -32,5 +32,5 @@ export function userLocaleOptions() {
     locale,
     t("{language} (apps only)", { language: localeName(locale) }),
   ]);
-  return [...translated.sort(byName), ...otherChoices.sort(byName)];
+  return [...translatedLocales.sort(byName), ...otherChoices.sort(byName)];
 }

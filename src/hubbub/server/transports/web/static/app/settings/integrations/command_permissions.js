@@ -35,8 +35,10 @@ function canUse(access, command, entries, applicationEntries) {
   if (isAllowed !== null) return isAllowed;
   if (decideByEntries(access, applicationEntries) === false) return false;
   // "0" allows only administrators.
-  const required = command.default_member_permissions;
-  return required === null || (required !== "0" && access.hasPermissions(BigInt(required)));
+  const requiredPermissions = command.default_member_permissions;
+  return (
+    requiredPermissions === null || (requiredPermissions !== "0" && access.hasPermissions(BigInt(requiredPermissions)))
+  );
 }
 
 /** Return whether entries allow the user, or null if none applies. A member entry wins over roles, roles over @everyone. */

@@ -101,11 +101,11 @@ function countChannels({ context: { state }, guild }, { mode, default_channel_id
     for (const { options } of prompts)
       for (const { channel_ids: offered } of options) for (const id of offered) ids.add(id);
   const everyone = plainMember();
-  const needed = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES;
+  const neededPermissions = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES;
   const channels = [...ids].map(id => state.channels.get(id)).filter(channel => channel !== undefined);
   const isWritable = channel =>
     ([ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT].includes(channel.type) || isForum(channel)) &&
-    (channelPermissions(guild, everyone, channel) & needed) === needed;
+    (channelPermissions(guild, everyone, channel) & neededPermissions) === neededPermissions;
   return { count: channels.length, writableCount: channels.filter(isWritable).length };
 }
 

@@ -116,7 +116,7 @@ async function create(view, rules, edit) {
     showNotice(t("The guild has the maximum number of rules. Edit or delete one of them."));
     return;
   }
-  const exhausted = [...TRIGGER_TEXTS].filter(([type]) => !options.some(([option]) => option === type));
+  const exhaustedTriggers = [...TRIGGER_TEXTS].filter(([type]) => !options.some(([option]) => option === type));
   let rule = null;
   const isDone = await openActionDialog({
     title: t("Create rule"),
@@ -126,9 +126,9 @@ async function create(view, rules, edit) {
     fields: {
       name: textSetting(t("Name"), { maxlength: RULE_NAME_MAX, required: true }),
       trigger_type: choiceSetting(t("Reacts to"), options, {
-        hint: exhausted.length
+        hint: exhaustedTriggers.length
           ? t("Already used: {names}.", {
-              names: exhausted.map(([type, label]) => `${label} (${RULES_MAX_BY_TRIGGER[type]})`).join(", "),
+              names: exhaustedTriggers.map(([type, label]) => `${label} (${RULES_MAX_BY_TRIGGER[type]})`).join(", "),
             })
           : undefined,
       }),

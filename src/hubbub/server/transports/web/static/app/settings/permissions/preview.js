@@ -72,8 +72,8 @@ export function permissionPreview(view, readChannel, bits) {
       return;
     }
     const channel = readChannel();
-    const allowed = channelPermissions(view.guild, member, channel);
-    const canView = Boolean(allowed & Permissions.VIEW_CHANNEL);
+    const allowedPermissions = channelPermissions(view.guild, member, channel);
+    const canView = Boolean(allowedPermissions & Permissions.VIEW_CHANNEL);
     setChildren(
       result,
       h(
@@ -81,7 +81,7 @@ export function permissionPreview(view, readChannel, bits) {
         { class: canView ? "notice" : "notice warning", role: "status" },
         canView ? t("{name} can see this channel.", { name }) : t("{name} cannot see this channel.", { name }),
       ),
-      permissionList((bit, label) => previewRow(label, Boolean(allowed & bit)), bits),
+      permissionList((bit, label) => previewRow(label, Boolean(allowedPermissions & bit)), bits),
     );
   };
   const picker = createViewAsPicker(view, (chosenMember, choice) => {
