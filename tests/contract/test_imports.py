@@ -66,7 +66,7 @@ def is_missing(module: str, name: str) -> bool:
 
 def test_names_that_tests_tools_and_benchmarks_import_exist() -> None:
     paths = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
-    missing = [
+    missing_names = [
         f"{path.relative_to(ROOT)}:{statement.lineno}: {statement.module}.{alias.name}"
         for path in paths
         if "node_modules" not in path.parts
@@ -75,7 +75,7 @@ def test_names_that_tests_tools_and_benchmarks_import_exist() -> None:
         if is_missing(str(statement.module), alias.name)
     ]
 
-    assert not missing, "\n".join(missing)
+    assert not missing_names, "\n".join(missing_names)
 
 
 @pytest.mark.parametrize(

@@ -396,18 +396,20 @@ DEPRECATION_MENTIONS = {
 
 
 def test_everything_that_is_described_as_deprecated_is_marked(full_document: dict[str, Any]) -> None:
-    described = operations_by_id(full_document)
+    described_entries = operations_by_id(full_document)
     for name, schema in full_document["components"]["schemas"].items():
-        described |= {name: schema} | {f"{name}.{key}": value for key, value in schema.get("properties", {}).items()}
+        described_entries |= {name: schema} | {
+            f"{name}.{key}": value for key, value in schema.get("properties", {}).items()
+        }
 
-    unmarked = {
+    unmarked_names = {
         name
-        for name, entry in described.items()
+        for name, entry in described_entries.items()
         if "deprecated" in f"{entry.get('summary', '')} {entry.get('description', '')}".lower()
         and entry.get("deprecated") is not True
     }
 
-    assert unmarked == set(DEPRECATION_MENTIONS)
+    assert unmarked_names == set(DEPRECATION_MENTIONS)
 
 
 def test_fields_that_the_specification_deprecates_are_marked(full_document: dict[str, Any]) -> None:
