@@ -1,5 +1,6 @@
 """The commands `hubbub dev`, `serve`, `admin` and `backup`, in separate processes where a test needs one."""
 
+import argparse
 import asyncio
 import contextlib
 import getpass
@@ -31,6 +32,30 @@ from hubbub.server.core.files import Files
 from tools import settings_reference
 
 TIMEOUT_SECONDS = 60.0
+
+
+def iterate_parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Yield the parsers of all commands below a parser that print a help text of their own."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, subparser in action.choices.items():
+                # `hubbub agent` has its own parser.
+                if name != "agent":
+                    yield subparser
+                    yield from iterate_parsers(subparser)
+
+
+def test_every_command_and_argument_has_a_help_text() -> None:
+    parsers = list(iterate_parsers(cli.build_parser()))
+
+    assert len(parsers) > 60
+    assert [parser.prog for parser in parsers if not (parser.description or "").endswith(".")] == []
+    assert [
+        f"{parser.prog} {action.dest}"
+        for parser in parsers
+        for action in parser._actions
+        if not action.help and not isinstance(action, argparse._SubParsersAction)
+    ] == []
 
 
 def start_process(*arguments: str, **environ: str) -> "subprocess.Popen[bytes]":

@@ -159,13 +159,14 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
         if command is None or subparser is commands.choices.get(command):
             _add_settings(subparser, help_texts, excluded_keys, defaults)
 
-    serve_parser = commands.add_parser("serve", help="run a server with durable data", usage="hubbub serve [SETTINGS]")
+    serve_parser = _add_command(commands, "serve", "run a server with durable data", usage="hubbub serve [SETTINGS]")
     add_settings(serve_parser, MAIN_SETTINGS, excluded_keys=REHEARSAL_SETTINGS)
     serve_parser.set_defaults(run=_run_serve)
 
-    dev_parser = commands.add_parser(
+    dev_parser = _add_command(
+        commands,
         "dev",
-        help="run a rehearsal server in memory, with the demo world and the control API",
+        "run a rehearsal server in memory, with the demo world and the control API",
         usage="hubbub dev [SETTINGS]",
     )
     add_settings(dev_parser, MAIN_SETTINGS | DEV_SETTINGS, excluded_keys=("control",), defaults=DEV_DEFAULTS)
@@ -184,9 +185,10 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     )
     dev_parser.set_defaults(run=_run_dev)
 
-    replay_parser = commands.add_parser(
+    replay_parser = _add_command(
+        commands,
         "replay",
-        help="repeat a recorded rehearsal and report what a changed program does differently",
+        "repeat a recorded rehearsal and report what a changed program does differently",
         usage="hubbub replay FILE [--program COMMAND] [SETTINGS] | hubbub replay FILE --as-test TEST.py",
     )
     replay_parser.add_argument("file", metavar="FILE", help="file that hubbub dev --record wrote")
@@ -204,10 +206,10 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     add_settings(replay_parser, {key: MAIN_SETTINGS[key] for key in ("host", "port")})
     replay_parser.set_defaults(run=_run_replay)
 
-    world_parser = commands.add_parser("world", help="start a rehearsal from your own guild and application")
+    world_parser = _add_command(commands, "world", "start a rehearsal from your own guild and application")
     _add_world_actions(world_parser)
 
-    watch_parser = commands.add_parser("watch", help="print the traffic of a running hubbub dev")
+    watch_parser = _add_command(commands, "watch", "print the traffic of a running hubbub dev")
     watch_parser.add_argument("--url", help="URL of the rehearsal (default: http://127.0.0.1:8080)")
     watch_parser.add_argument(
         "--ready-file", metavar="FILE", help="ready file with the URL and the token (default: HUBBUB_CONTROL_TOKEN)"
@@ -222,7 +224,7 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     watch_parser.add_argument("--json", action="store_true", help="print each entry as JSON")
     watch_parser.set_defaults(run=_run_watch)
 
-    top_parser = commands.add_parser("top", help="show sessions, rates, latencies and queues of a running server")
+    top_parser = _add_command(commands, "top", "show sessions, rates, latencies and queues of a running server")
     top_parser.add_argument("--url", help="URL of the server (default: from --host and --port)")
     top_parser.add_argument("--ready-file", metavar="FILE", help="ready file of the server, which contains its URL")
     top_parser.add_argument(
@@ -238,13 +240,14 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
         "agent", help="connect the games on this machine to your account (see hubbub agent --help)", add_help=False
     )
 
-    admin_parser = commands.add_parser("admin", help="manage users, applications, bots and guilds")
+    admin_parser = _add_command(commands, "admin", "manage users, applications, bots and guilds")
     if command in (None, "admin"):
         _add_admin_actions(admin_parser)
 
-    backup_parser = commands.add_parser(
+    backup_parser = _add_command(
+        commands,
         "backup",
-        help="copy database and files, also while servers are running; or check a backup",
+        "copy database and files, also while servers are running; or check a backup",
         usage="hubbub backup DEST [--without-files] [SETTINGS] | hubbub backup drill BACKUP [SETTINGS]",
     )
     backup_parser.add_argument("destination", metavar="DEST", help="folder to create; or the word drill")
@@ -255,24 +258,25 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     add_settings(backup_parser, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
     backup_parser.set_defaults(run=_store_command("commands.backup", "run"))
 
-    restore_parser = commands.add_parser("restore", help="restore a backup into an empty database or a new data folder")
+    restore_parser = _add_command(commands, "restore", "restore a backup into an empty database or a new data folder")
     restore_parser.add_argument("backup", metavar="BACKUP", help="folder that hubbub backup created")
     _add_backup_arguments(restore_parser)
     add_settings(restore_parser, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
     restore_parser.set_defaults(run=_store_command("commands.backup", "run_restore"))
 
-    export_parser = commands.add_parser(
-        "export", help="write a guild with its messages and files to an archive, also while the server is running"
+    export_parser = _add_command(
+        commands, "export", "write a guild with its messages and files to an archive, also while the server is running"
     )
-    export_parser.add_argument("guild_id", metavar="GUILD_ID")
+    export_parser.add_argument("guild_id", metavar="GUILD_ID", help="ID of the guild")
     export_parser.add_argument("--output", required=True, metavar="FILE", help="archive to create (.zip)")
     export_parser.add_argument("--invites", action="store_true", help="include the invites of the guild")
     add_settings(export_parser, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
     export_parser.set_defaults(run=_store_command("commands.export", "run"))
 
-    import_parser = commands.add_parser(
+    import_parser = _add_command(
+        commands,
         "import",
-        help="import a guild from an archive, a template or an export of DiscordChatExporter",
+        "import a guild from an archive, a template or an export of DiscordChatExporter",
         usage="hubbub import FILE --owner USERNAME [--dry-run] | hubbub import claims GUILD_ID",
     )
     import_parser.add_argument(
@@ -284,9 +288,10 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     add_settings(import_parser, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
     import_parser.set_defaults(run=_store_command("commands.imports", "run"))
 
-    doctor_parser = commands.add_parser(
+    doctor_parser = _add_command(
+        commands,
         "doctor",
-        help="check a configuration, or a deployment from outside, and suggest fixes",
+        "check a configuration, or a deployment from outside, and suggest fixes",
         usage="hubbub doctor [SETTINGS] | hubbub doctor --url URL [--token-file FILE]",
     )
     add_settings(
@@ -304,8 +309,8 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     )
     doctor_parser.set_defaults(run=_run_doctor)
 
-    parity_parser = commands.add_parser(
-        "parity", help="report which operations of a public API description are served and tested"
+    parity_parser = _add_command(
+        commands, "parity", "report which operations of a public API description are served and tested"
     )
     parity_parser.add_argument("openapi", metavar="OPENAPI.json", help="API description, an OpenAPI file")
     parity_parser.add_argument(
@@ -339,7 +344,7 @@ def _add_settings(
         return
     group = parser.add_argument_group(
         "other settings",
-        "each can also be set as HUBBUB_... in the environment or in the TOML file",
+        "each can also be set as HUBBUB_... in the environment or in the TOML file; docs/settings.md describes them",
     )
     for key in settings.KEYS:
         if key not in help_texts and key not in excluded_keys:
@@ -361,9 +366,17 @@ def _flag_name(key: str) -> str:
     return "--" + key.replace(".", "-").replace("_", "-")
 
 
+def _add_command(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, help_text: str, **options: Any
+) -> argparse.ArgumentParser:
+    """Add a command whose own help begins with its help text in the list of commands."""
+    description = f"{help_text[0].upper()}{help_text[1:]}."
+    return commands.add_parser(name, help=help_text, description=description, **options)
+
+
 def _add_world_actions(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(metavar="ACTION", required=True)
-    template_parser = actions.add_parser("from-template", help="write a world file with the guild of a template")
+    template_parser = _add_command(actions, "from-template", "write a world file with the guild of a template")
     template_parser.add_argument("source", metavar="CODE|FILE", help="JSON file of a template, or the code of one")
     template_parser.add_argument(
         "--api", metavar="URL", help="API to fetch the code from, such as https://chat.example/api/v10"
@@ -374,8 +387,8 @@ def _add_world_actions(parser: argparse.ArgumentParser) -> None:
     template_parser.add_argument("--output", metavar="WORLD.toml", help="file to write (default: standard output)")
     template_parser.set_defaults(run=_run_world, world_action="from-template")
 
-    copy_parser = actions.add_parser(
-        "copy-commands", help="register the commands of an application in a running hubbub dev or a world file"
+    copy_parser = _add_command(
+        actions, "copy-commands", "register the commands of an application in a running hubbub dev or a world file"
     )
     copy_parser.add_argument(
         "source", metavar="FILE|APPLICATION_ID", help="JSON list of commands; with --api, an application"
@@ -396,7 +409,7 @@ def _add_admin_actions(parser: argparse.ArgumentParser) -> None:
     subparsers = parser.add_subparsers(metavar="ACTION", required=True)
 
     def add_action(name: str, help_text: str) -> argparse.ArgumentParser:
-        subparser = subparsers.add_parser(name, help=help_text)
+        subparser = _add_command(subparsers, name, help_text)
         _add_settings(subparser, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
         subparser.set_defaults(run=_store_command("commands.admin", "run"), admin_action=name)
         return subparser

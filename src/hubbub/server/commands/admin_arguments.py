@@ -12,45 +12,49 @@ AddAction = Callable[[str, str], argparse.ArgumentParser]
 def add_actions(add_action: AddAction) -> None:
     """Add all actions with their arguments to the command line."""
     create_user_parser = add_action("create-user", "create a user and print their token")
-    create_user_parser.add_argument("username")
-    create_user_parser.add_argument("--email")
-    create_user_parser.add_argument("--global-name")
+    create_user_parser.add_argument("username", metavar="USERNAME", help="name of the user")
+    create_user_parser.add_argument("--email", metavar="ADDRESS", help="email address of the user")
+    create_user_parser.add_argument("--global-name", metavar="NAME", help="display name of the user")
     create_user_parser.add_argument(
         "--password-stdin", action="store_true", help="read the password from standard input"
     )
 
     set_password_parser = add_action("set-password", "set a user's password, read from standard input")
-    set_password_parser.add_argument("username")
+    set_password_parser.add_argument("username", metavar="USERNAME", help="name of the user")
 
     create_application_parser = add_action("create-application", "create an application and print its secrets once")
-    create_application_parser.add_argument("name")
-    create_application_parser.add_argument("--owner", required=True, metavar="USERNAME")
+    create_application_parser.add_argument("name", metavar="NAME", help="name of the application")
+    create_application_parser.add_argument(
+        "--owner", required=True, metavar="USERNAME", help="owner of the application"
+    )
     create_application_parser.add_argument("--no-bot", action="store_true", help="do not create a bot user")
     create_application_parser.add_argument(
-        "--intent", action="append", default=[], metavar="NAME", help="privileged intent to enable"
+        "--intent", action="append", default=[], metavar="NAME", help="privileged intent to enable (repeatable)"
     )
-    create_application_parser.add_argument("--redirect-uri", action="append", default=[], metavar="URI")
+    create_application_parser.add_argument(
+        "--redirect-uri", action="append", default=[], metavar="URI", help="redirect URI for OAuth2 (repeatable)"
+    )
 
     reset_bot_token_parser = add_action("reset-bot-token", "revoke a bot's token and print the new one once")
-    reset_bot_token_parser.add_argument("application_id", metavar="APPLICATION_ID")
+    reset_bot_token_parser.add_argument("application_id", metavar="APPLICATION_ID", help="ID of the application")
 
     add_action("list-approvals", "list the scopes and intents that applications have requested")
     approve_scope_parser = add_action("approve-scope", "allow an application to request a scope that needs approval")
     approve_intent_parser = add_action("approve-intent", "grant a large application a privileged intent for one year")
     deny_approval_parser = add_action("deny-approval", "deny an application's request for a scope or an intent")
     for decision_parser in (approve_scope_parser, approve_intent_parser, deny_approval_parser):
-        decision_parser.add_argument("application_id", metavar="APPLICATION_ID")
+        decision_parser.add_argument("application_id", metavar="APPLICATION_ID", help="ID of the application")
         decision_parser.add_argument("name", metavar="NAME", help="name of the scope or intent")
 
     ban_user_parser = add_action("ban-user", "disable an account, revoke all its tokens and remove it from all games")
-    ban_user_parser.add_argument("username")
+    ban_user_parser.add_argument("username", metavar="USERNAME", help="name of the user")
     ban_user_parser.add_argument(
         "--until", metavar="TIME", help="end of the ban, such as 2026-12-01T00:00:00Z (default: permanent)"
     )
-    ban_user_parser.add_argument("--reason")
+    ban_user_parser.add_argument("--reason", help="reason, which the affected account sees")
 
     unban_user_parser = add_action("unban-user", "enable a disabled account again")
-    unban_user_parser.add_argument("username")
+    unban_user_parser.add_argument("username", metavar="USERNAME", help="name of the user")
 
     list_users_parser = add_action("list-users", "search the accounts of the server")
     list_users_parser.add_argument(
@@ -70,7 +74,7 @@ def add_actions(add_action: AddAction) -> None:
     end_session_parser = add_action("end-session", "end one login session")
     end_session_parser.add_argument("session_id", metavar="SESSION_ID", help="number of the session in list-sessions")
     delete_user_parser = add_action("delete-user", "delete an account and its messages after a grace period")
-    delete_user_parser.add_argument("--reason", required=True)
+    delete_user_parser.add_argument("--reason", required=True, help="reason for the audit log")
     delete_user_parser.add_argument(
         "--grace-days",
         type=int,
@@ -113,7 +117,7 @@ def add_actions(add_action: AddAction) -> None:
         set_operator_parser,
         remove_operator_parser,
     ):
-        account_parser.add_argument("username")
+        account_parser.add_argument("username", metavar="USERNAME", help="name of the user")
     for reason_parser in (
         end_session_parser,
         end_sessions_parser,
@@ -123,7 +127,7 @@ def add_actions(add_action: AddAction) -> None:
         discard_job_parser,
     ):
         reason_parser.add_argument("--reason", help="reason for the audit log")
-    set_operator_parser.add_argument("role", choices=("owner", "moderator", "auditor"))
+    set_operator_parser.add_argument("role", choices=("owner", "moderator", "auditor"), help="role of the operator")
     audit_log_parser = add_action("audit-log", "list the newest actions of operators")
     audit_log_parser.add_argument("--operator", metavar="USERNAME", help="list actions of this operator only")
     audit_log_parser.add_argument("--action", metavar="NAME", help="list actions of this kind only: user.suspend")
@@ -132,15 +136,15 @@ def add_actions(add_action: AddAction) -> None:
     )
 
     link_publisher_parser = add_action("link-publisher", "make an application a game of a publisher, permanently")
-    link_publisher_parser.add_argument("application_id", metavar="APPLICATION_ID")
-    link_publisher_parser.add_argument("parent_id", metavar="PARENT_ID")
+    link_publisher_parser.add_argument("application_id", metavar="APPLICATION_ID", help="ID of the application")
+    link_publisher_parser.add_argument("parent_id", metavar="PARENT_ID", help="ID of the publisher's application")
     link_publisher_parser.add_argument(
         "--yes", action="store_true", help="confirm that the application's player data is deleted"
     )
 
     add_bot_parser = add_action("add-bot", "add an application's bot to a guild")
-    add_bot_parser.add_argument("application_id", metavar="APPLICATION_ID")
-    add_bot_parser.add_argument("guild_id", metavar="GUILD_ID")
+    add_bot_parser.add_argument("application_id", metavar="APPLICATION_ID", help="ID of the application")
+    add_bot_parser.add_argument("guild_id", metavar="GUILD_ID", help="ID of the guild")
     add_bot_parser.add_argument(
         "--permission",
         action="append",
@@ -150,7 +154,7 @@ def add_actions(add_action: AddAction) -> None:
     )
 
     change_guild_parser = add_action("guild", "show or change a guild's boost tier and features")
-    change_guild_parser.add_argument("guild_id", metavar="GUILD_ID")
+    change_guild_parser.add_argument("guild_id", metavar="GUILD_ID", help="ID of the guild")
     change_guild_parser.add_argument("--tier", type=int, choices=range(4), help="boost tier to set")
     change_guild_parser.add_argument(
         "--add-feature", action="append", default=[], metavar="NAME", help="feature to add, such as VANITY_URL"
@@ -160,7 +164,7 @@ def add_actions(add_action: AddAction) -> None:
     )
 
     change_user_parser = add_action("user", "show or change a user's premium tier")
-    change_user_parser.add_argument("username")
+    change_user_parser.add_argument("username", metavar="USERNAME", help="name of the user")
     change_user_parser.add_argument(
         "--premium", choices=("none", "tier_0", "tier_1", "tier_2"), help="premium tier to set"
     )
@@ -169,7 +173,7 @@ def add_actions(add_action: AddAction) -> None:
         "split-permissions",
         "add the permissions that were split off older ones to every role and overwrite that has the older ones",
     )
-    split_permissions_parser.add_argument("guild_id", metavar="GUILD_ID")
+    split_permissions_parser.add_argument("guild_id", metavar="GUILD_ID", help="ID of the guild")
 
 
 def _add_guild_actions(add_action: AddAction) -> None:
@@ -190,8 +194,10 @@ def _add_guild_actions(add_action: AddAction) -> None:
         restore_guild_parser,
         transfer_guild_parser,
     ):
-        parser.add_argument("guild_id", metavar="GUILD_ID")
-    transfer_guild_parser.add_argument("username", help="name of the new owner, who must be a member")
+        parser.add_argument("guild_id", metavar="GUILD_ID", help="ID of the guild")
+    transfer_guild_parser.add_argument(
+        "username", metavar="USERNAME", help="name of the new owner, who must be a member"
+    )
     for parser in (suspend_guild_parser, delete_guild_parser):
         parser.add_argument("--reason", required=True, help="reason, which the members see")
     for parser in (unsuspend_guild_parser, restore_guild_parser, transfer_guild_parser):
@@ -223,7 +229,7 @@ def _add_application_actions(add_action: AddAction) -> None:
         delete_application_parser,
         restore_application_parser,
     ):
-        parser.add_argument("application_id", metavar="APPLICATION_ID")
+        parser.add_argument("application_id", metavar="APPLICATION_ID", help="ID of the application")
     for parser in (disable_application_parser, delete_application_parser):
         parser.add_argument("--reason", required=True, help="reason for the audit log")
     for parser in (enable_application_parser, restore_application_parser):
@@ -246,8 +252,9 @@ def _add_feature_actions(add_action: AddAction) -> None:
     switch_feature_parser.add_argument(
         "feature",
         choices=("registration", "guild_creation", "uploads", "voice", "applications", "push", "link_previews"),
+        help="feature to switch",
     )
-    switch_feature_parser.add_argument("state", choices=("on", "off"))
+    switch_feature_parser.add_argument("state", choices=("on", "off"), help="new state of the feature")
     switch_feature_parser.add_argument("--message", help="message that users see while the feature is off")
     switch_feature_parser.add_argument("--reason", help="reason for the audit log")
 
@@ -255,8 +262,13 @@ def _add_feature_actions(add_action: AddAction) -> None:
 def _add_announcement_actions(add_action: AddAction) -> None:
     add_action("list-announcements", "list the newest announcements")
     announce_parser = add_action("announce", "show a banner to all users")
-    announce_parser.add_argument("text")
-    announce_parser.add_argument("--level", choices=("info", "warning", "critical"), default="info")
+    announce_parser.add_argument("text", metavar="TEXT", help="text of the banner")
+    announce_parser.add_argument(
+        "--level",
+        choices=("info", "warning", "critical"),
+        default="info",
+        help="importance of the announcement (default: info)",
+    )
     announce_parser.add_argument(
         "--from", dest="starts_at", metavar="TIME", help="start, such as 2026-12-01T00:00:00Z (default: now)"
     )
@@ -264,18 +276,25 @@ def _add_announcement_actions(add_action: AddAction) -> None:
         "--until", dest="ends_at", required=True, metavar="TIME", help="end of the announcement"
     )
     end_announcement_parser = add_action("end-announcement", "end an announcement")
-    end_announcement_parser.add_argument("announcement_id", metavar="ANNOUNCEMENT_ID")
+    end_announcement_parser.add_argument(
+        "announcement_id", metavar="ANNOUNCEMENT_ID", help="ID of the announcement in list-announcements"
+    )
     for parser in (announce_parser, end_announcement_parser):
         parser.add_argument("--reason", help="reason for the audit log")
 
 
 def _add_registration_actions(add_action: AddAction) -> None:
     list_registrations_parser = add_action("list-registrations", "list the accounts that wait for approval")
-    list_registrations_parser.add_argument("--state", choices=("pending", "rejected"), default="pending")
+    list_registrations_parser.add_argument(
+        "--state",
+        choices=("pending", "rejected"),
+        default="pending",
+        help="list registrations in this state only (default: pending)",
+    )
     approve_parser = add_action("approve-registration", "let a new user log in")
     reject_parser = add_action("reject-registration", "reject a new user, who sees the reason")
     for parser in (approve_parser, reject_parser):
-        parser.add_argument("username")
+        parser.add_argument("username", metavar="USERNAME", help="name of the user")
     add_action("list-registration-invites", "list the invites with which visitors can register")
     create_invite_parser = add_action(
         "create-registration-invite", "create an invite, and print its code or send it by mail"
@@ -289,14 +308,14 @@ def _add_registration_actions(add_action: AddAction) -> None:
         "--days", type=int, default=7, metavar="N", help="validity; 0 for no limit (default: 7)"
     )
     delete_invite_parser = add_action("delete-registration-invite", "delete an invite")
-    delete_invite_parser.add_argument("invite_id", metavar="INVITE_ID")
+    delete_invite_parser.add_argument("invite_id", metavar="INVITE_ID", help="ID of the invite in list-invites")
     for parser in (approve_parser, reject_parser, create_invite_parser, delete_invite_parser):
         parser.add_argument("--reason", help="reason for the audit log")
 
 
 def _add_document_actions(add_action: AddAction) -> None:
     publish_parser = add_action("publish-document", "publish the terms or the privacy notice from a Markdown file")
-    publish_parser.add_argument("kind", choices=("terms", "privacy"))
+    publish_parser.add_argument("kind", choices=("terms", "privacy"), help="kind of the document")
     publish_parser.add_argument(
         "text", metavar="FILE", type=_read_text, help="Markdown file in UTF-8, or - for standard input"
     )
@@ -315,19 +334,21 @@ def _read_text(path: str) -> str:
 
 def _add_report_actions(add_action: AddAction) -> None:
     list_reports_parser = add_action("list-reports", "list the messages, users and guilds that users reported")
-    list_reports_parser.add_argument("--state", choices=("open", "decided"), default="open")
     list_reports_parser.add_argument(
-        "--assignee", metavar="USERNAME", help="list only reports assigned to this operator"
+        "--state", choices=("open", "decided"), default="open", help="list cases in this state only (default: open)"
     )
+    list_reports_parser.add_argument("--assignee", metavar="USERNAME", help="list cases of this operator only")
     show_report_parser = add_action("show-report", "show a reported object with its evidence")
     assign_report_parser = add_action("assign-report", "assign the reports of an object to an operator")
     unassign_report_parser = add_action("unassign-report", "assign the reports of an object to no operator")
     decide_report_parser = add_action("decide-report", "close the reports of an object with a decision")
     for parser in (show_report_parser, assign_report_parser, unassign_report_parser, decide_report_parser):
-        parser.add_argument("case_id", metavar="CASE_ID")
+        parser.add_argument("case_id", metavar="CASE_ID", help="ID of the case in list-reports")
     assign_report_parser.add_argument("username", metavar="USERNAME", help="a moderator or owner")
     decide_report_parser.add_argument(
-        "decision", choices=("dismiss", "warn", "delete_message", "suspend_user", "suspend_guild")
+        "decision",
+        choices=("dismiss", "warn", "delete_message", "suspend_user", "suspend_guild"),
+        help="decision about the case",
     )
     decide_report_parser.add_argument("--reason", help="reason, which the affected account sees")
     decide_report_parser.add_argument("--until", metavar="TIME", help="end of the suspension of an account")
@@ -336,8 +357,8 @@ def _add_report_actions(add_action: AddAction) -> None:
     list_decisions_parser.add_argument("--user", metavar="USERNAME", help="list decisions about this user only")
     add_action("list-appeals", "list the open appeals against decisions")
     decide_appeal_parser = add_action("decide-appeal", "grant or reject an appeal")
-    decide_appeal_parser.add_argument("decision_id", metavar="DECISION_ID")
-    decide_appeal_parser.add_argument("outcome", choices=("grant", "reject"))
+    decide_appeal_parser.add_argument("decision_id", metavar="DECISION_ID", help="ID of the decision in list-decisions")
+    decide_appeal_parser.add_argument("outcome", choices=("grant", "reject"), help="decision about the appeal")
     decide_appeal_parser.add_argument("--answer", help="answer, which the affected account sees")
 
 
@@ -348,11 +369,11 @@ def _add_file_actions(add_action: AddAction) -> None:
     list_files_parser.add_argument("--guild", metavar="GUILD_ID", help="list files of this guild only")
     list_files_parser.add_argument("--user", metavar="USERNAME", help="list files of this user only")
     delete_file_parser = add_action("delete-file", "delete a file of a message")
-    delete_file_parser.add_argument("file_id", metavar="FILE_ID")
+    delete_file_parser.add_argument("file_id", metavar="FILE_ID", help="ID of the file in list-files")
     delete_file_parser.add_argument("--reason", required=True, help="reason for the audit log")
     set_quota_parser = add_action("set-quota", "set the storage quota of an account or guild")
-    owner = set_quota_parser.add_mutually_exclusive_group(required=True)
-    owner.add_argument("--user", metavar="USERNAME")
-    owner.add_argument("--guild", metavar="GUILD_ID")
+    target_group = set_quota_parser.add_mutually_exclusive_group(required=True)
+    target_group.add_argument("--user", metavar="USERNAME", help="account whose quota is set")
+    target_group.add_argument("--guild", metavar="GUILD_ID", help="guild whose quota is set")
     set_quota_parser.add_argument("bytes", metavar="BYTES", help="number of bytes, or default")
     set_quota_parser.add_argument("--reason", help="reason for the audit log")
