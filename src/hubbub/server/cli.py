@@ -367,11 +367,12 @@ def _flag_name(key: str) -> str:
 
 
 def _add_command(
-    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, help_text: str, **options: Any
+    commands: "argparse._SubParsersAction[Any]", name: str, help_text: str, **options: Any
 ) -> argparse.ArgumentParser:
     """Add a command whose own help begins with its help text in the list of commands."""
     description = f"{help_text[0].upper()}{help_text[1:]}."
-    return commands.add_parser(name, help=help_text, description=description, **options)
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=help_text, description=description, **options)
+    return parser
 
 
 def _add_world_actions(parser: argparse.ArgumentParser) -> None:
