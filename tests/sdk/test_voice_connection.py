@@ -13,6 +13,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from hubbub.media.ciphers import NUMBER_RESERVE, PACKETS_MAX
 from hubbub.protocol.enums import VoiceCloseCode
 from hubbub.protocol.voice import AES_GCM, VoiceOpcode
 from hubbub.sdk import AudioBackend, CallError, CallStatus, Client, ClientStatus
@@ -457,3 +458,29 @@ async def test_missing_udp_packets_cause_a_reconnect(
 
     assert await voice_connection.run_to_end() == (CallError.SIGNALING_UNEXPECTED_CLOSE, VoiceCloseCode.CALL_TERMINATED)
     assert "No packet arrived" in voice_connection.logged[0]
+
+
+async def test_a_key_with_few_packet_numbers_causes_a_new_session(
+    server: ScriptedServer, voice_connection: ScriptedConnection
+) -> None:
+    keys: list[list[int]] = [list(range(32)), [7] * 32]
+
+    async def exhaust_key(connection: ServerConnection) -> None:
+        await connection.complete_handshake(secret_key=keys[0])
+        await voice_connection.wait_status(CallStatus.CONNECTED)
+        stream = voice_connection.connection._stream
+        assert stream is not None
+        stream.packet_codec._cipher._sent_count = PACKETS_MAX - NUMBER_RESERVE
+        await connection.next(NO_OPCODE)
+
+    async def reconnect_then_terminate(connection: ServerConnection) -> None:
+        await connection.complete_handshake(secret_key=keys[1])
+        await voice_connection.wait_status(CallStatus.CONNECTED, times=2)
+        stream = voice_connection.connection._stream
+        assert stream is not None
+        assert not stream.packet_codec.needs_new_key
+        await connection.socket.close(code=VoiceCloseCode.CALL_TERMINATED)
+
+    server.scripts = [exhaust_key, reconnect_then_terminate]
+
+    assert await voice_connection.run_to_end() == (CallError.SIGNALING_UNEXPECTED_CLOSE, VoiceCloseCode.CALL_TERMINATED)

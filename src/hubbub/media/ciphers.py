@@ -3,6 +3,7 @@
 Without PyNaCl only the AES-GCM modes are available.
 """
 
+import secrets
 import struct
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Final
@@ -26,9 +27,13 @@ TAG_BYTES: Final = 16
 """Length in bytes of the authentication tag, in every mode."""
 NONCE_BYTES: Final = 4
 """Length in bytes of the nonce at the end of a packet, in all modes except xsalsa20_poly1305 and xsalsa20_poly1305_suffix."""
-SERVER_FIRST_NUMBER: Final = 1 << 31
-"""Start of the upper half of the packet numbers, which the server uses; clients use the lower half (decisions/0070)."""
-_PACKET_COUNT_MASK: Final = SERVER_FIRST_NUMBER - 1
+PACKETS_MAX: Final = 1 << 31
+"""Maximum number of packets that one side encrypts with a key; half of the packet numbers."""
+NUMBER_RESERVE: Final = 1 << 20
+"""Number of packet numbers that are left when a key must be replaced; 10 s of 100,000 packets per second."""
+SERVER_FIRST_NUMBERS: Final = range(PACKETS_MAX - (1 << 29), PACKETS_MAX + (1 << 29))
+"""Range from which the server chooses its first packet number at random; clients count from 0 (decisions/0070)."""
+_NUMBER_MASK: Final = (1 << 32) - 1
 _COUNTER_FORMAT: Final = struct.Struct(">I")
 _SEQUENCE_FORMAT: Final = struct.Struct(">H")
 _SEQUENCE_OFFSET: Final = 2
@@ -45,6 +50,10 @@ class PacketError(Exception):
     """Raised for a packet that is malformed, too long, or not encrypted with the cipher's key."""
 
 
+class KeyExhausted(PacketError):
+    """Raised for a packet that would need a packet number which was used before with the key."""
+
+
 class Cipher(ABC):
     """Encryption with one key: decrypts packets of the remote side and encrypts packets to it. Not thread-safe."""
 
@@ -58,12 +67,13 @@ class Cipher(ABC):
     """Whether RTCP can be encrypted without reusing a nonce."""
 
     def __init__(self, key: bytes, *, is_server: bool = False) -> None:
-        """Create a cipher; `is_server` selects the server's half of the packet numbers.
+        """Create a cipher; `is_server` selects the first packet number.
 
         Both directions use the same key, so their packet numbers, which are nonces, must differ (decisions/0070).
         """
         self._key = key
-        self._first_number = SERVER_FIRST_NUMBER if is_server else 0
+        self.first_number = (secrets.choice(SERVER_FIRST_NUMBERS) if is_server else 0) + 1
+        """The number of the first packet that this side sends."""
         self._sent_count = 0
 
     @abstractmethod
@@ -77,17 +87,38 @@ class Cipher(ABC):
 
     @abstractmethod
     def encrypt(self, header: bytes, body: bytes) -> bytes:
-        """Encrypt a body; return the whole packet, which starts with the unencrypted `header`."""
+        """Encrypt a body; return the whole packet, which starts with the unencrypted `header`.
+
+        Raise PacketError if the packet is too long or the key is exhausted.
+        """
 
     def encrypt_control(self, packet: bytes) -> bytes:
         """Encrypt an RTCP packet after its first `RTCP_HEADER_BYTES` bytes, which stay unencrypted."""
         return self.encrypt(packet[:RTCP_HEADER_BYTES], packet[RTCP_HEADER_BYTES:])
 
+    @property
+    def has_few_numbers(self) -> bool:
+        """Whether almost all packet numbers of this side are used."""
+        return self._sent_count >= PACKETS_MAX - NUMBER_RESERVE
+
+    def has_number_near(self, first: int, last: int) -> bool:
+        """Return whether a number of this side is near those from `first` to `last`, which the remote side used.
+
+        The range may wrap around. Numbers are near within `NUMBER_RESERVE`.
+        """
+        start = self.first_number - NUMBER_RESERVE
+        length = self._sent_count + 2 * NUMBER_RESERVE
+        return (first - start) & _NUMBER_MASK <= length or (start - first) & _NUMBER_MASK <= (
+            last - first
+        ) & _NUMBER_MASK
+
     def _next_nonce(self) -> bytes:
-        """Count a sent packet and return its packet number, which is the short nonce."""
-        # The count starts again after 2^31 packets (decisions/0070).
-        self._sent_count = (self._sent_count + 1) & _PACKET_COUNT_MASK
-        return _COUNTER_FORMAT.pack(self._first_number | self._sent_count)
+        """Count a sent packet and return its packet number, which is the short nonce; raise KeyExhausted after the last one."""
+        count = self._sent_count
+        if count >= PACKETS_MAX:
+            raise KeyExhausted
+        self._sent_count = count + 1
+        return _COUNTER_FORMAT.pack((self.first_number + count) & _NUMBER_MASK)
 
 
 class AesGcm(Cipher):
@@ -111,8 +142,11 @@ class AesGcm(Cipher):
     def encrypt(self, header: bytes, body: bytes) -> bytes:
         """Encrypt a packet; see `Cipher.encrypt`."""
         # As `_next_nonce`, without the cost of a call.
-        self._sent_count = count = (self._sent_count + 1) & _PACKET_COUNT_MASK
-        short_nonce = _COUNTER_FORMAT.pack(self._first_number | count)
+        count = self._sent_count
+        if count >= PACKETS_MAX:
+            raise KeyExhausted
+        self._sent_count = count + 1
+        short_nonce = _COUNTER_FORMAT.pack((self.first_number + count) & _NUMBER_MASK)
         return header + self._aead.encrypt(short_nonce + _GCM_NONCE_PADDING, body, header) + short_nonce
 
 

@@ -170,7 +170,7 @@ class AudioStream:
         on_speaking_changed: Callable[[int, bool], None],
     ) -> None:
         self.udp = udp
-        self._packet_codec = packet_codec
+        self.packet_codec = packet_codec
         self._encryption = encryption
         self._settings = settings
         self._user_id = user_id
@@ -226,7 +226,7 @@ class AudioStream:
     def _receive(self, datagram: bytes) -> None:
         """Decrypt a datagram and buffer its audio; drop invalid datagrams and audio of unknown users."""
         try:
-            packet = self._packet_codec.open(datagram)
+            packet = self.packet_codec.open(datagram)
         except PacketError:
             self.statistics.invalid_packets += 1
             return
@@ -267,7 +267,7 @@ class AudioStream:
             self._silence_frames_left = TRAILING_SILENCE_FRAMES
         elif self._silence_frames_left:
             self._silence_frames_left -= 1
-            self._send_packet(self._packet_codec.seal(SILENCE_FRAME, self._timestamp))
+            self._send_packet(self.packet_codec.seal(SILENCE_FRAME, self._timestamp))
         self._send_keepalive_if_idle()
         if is_speaking != self._is_speaking:
             self._is_speaking = is_speaking
@@ -282,7 +282,7 @@ class AudioStream:
         for encoded_frame in self._encoder.encode(frame):
             sealed_frame = self._encryption.seal(encoded_frame)
             if sealed_frame is not None:
-                self._send_packet(self._packet_codec.seal(sealed_frame, self._timestamp))
+                self._send_packet(self.packet_codec.seal(sealed_frame, self._timestamp))
                 has_sent = True
         return has_sent
 

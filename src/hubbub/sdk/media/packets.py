@@ -31,8 +31,15 @@ class PacketCodec:
         self._ssrc = ssrc
         self._sequence = 0
 
+    @property
+    def needs_new_key(self) -> bool:
+        """Whether almost all packet numbers of the key are used."""
+        return self._cipher.has_few_numbers
+
     def seal(self, frame: bytes, timestamp: int) -> bytes:
-        """Build an encrypted RTP packet with a frame; `timestamp` counts samples per channel."""
+        """Build an encrypted RTP packet with a frame; `timestamp` counts samples per channel.
+
+        Raise `PacketError` if the key has no packet number left."""
         self._sequence = (self._sequence + 1) & 0xFFFF
         return self._cipher.encrypt(rtp.build_audio_header(self._sequence, timestamp & 0xFFFFFFFF, self._ssrc), frame)
 

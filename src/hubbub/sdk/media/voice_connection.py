@@ -342,7 +342,9 @@ class VoiceConnection:
                 await asyncio.gather(close_task, return_exceptions=True)
 
     async def _watch_connection(self, voice: VoiceSocket, ticket: VoiceTicket) -> None:
-        """Close the connection if the call moved, the user was removed, packets stopped, or connecting is too slow."""
+        """Close the connection if the call moved, the user was removed, packets stopped, or connecting is too slow.
+
+        It is also closed when a new key is needed, because a packet number must not be used twice."""
         state, checks_since_expelled, loop = self._state, 0, asyncio.get_running_loop()
         deadline = loop.time() + CONNECT_TIMEOUT_SECONDS
         while True:
@@ -351,16 +353,19 @@ class VoiceConnection:
                 # Give the voice server time to close the connection itself with the actual close code.
                 checks_since_expelled += 1
             is_udp_lost = self._stream is not None and self._stream.frames_since_packet > SILENT_FRAMES_MAX
+            needs_new_key = self._stream is not None and self._stream.packet_codec.needs_new_key
             is_too_slow = not self._connected_at and loop.time() > deadline
             if (
                 is_udp_lost
+                or needs_new_key
                 or is_too_slow
                 or checks_since_expelled > EXPELLED_CHECKS_MAX
                 or (state.ticket is not None and state.ticket != ticket)
             ):
                 if is_udp_lost:
                     self._log("No packet arrived for a while, reconnecting")
-                    # A resumed session would keep the dead UDP path, so start a new one.
+                if is_udp_lost or needs_new_key:
+                    # A resumed session would keep the dead UDP path and the key, so start a new one.
                     self._release()
                 await voice.close(UNRESPONSIVE_CLOSE_CODE)
                 return

@@ -8,15 +8,15 @@ _WINDOW_PACKETS: Final = 64
 class ReplayWindow:
     """A replay window: the packet numbers seen among the last 64, where each number has `number_bits` bits."""
 
-    __slots__ = ("_half_range", "_mask", "_seen_bits", "highest")
+    __slots__ = ("_half_range", "_mask", "_seen_bits", "first", "highest")
 
     def __init__(self, number_bits: int) -> None:
         self._mask = (1 << number_bits) - 1
         self._half_range = 1 << (number_bits - 1)
         self._seen_bits = 0
         """Bit n is set if the number `highest` - n was seen."""
-        self.highest = -1
-        """The highest number seen, or -1."""
+        self.first = self.highest = -1
+        """The first number seen and the highest one, or -1."""
 
     def is_before(self, number: int, other: int) -> bool:
         """Return whether a number precedes another one, at a distance of less than half the range."""
@@ -25,7 +25,8 @@ class ReplayWindow:
     def record(self, number: int) -> bool:
         """Record a number; return False if it was seen before or is older than the window."""
         if self.highest < 0:
-            self.highest, self._seen_bits = number, 1
+            self.first = self.highest = number
+            self._seen_bits = 1
             return True
         ahead_count = (number - self.highest) & self._mask
         if 0 < ahead_count < self._half_range:

@@ -408,7 +408,11 @@ class VoiceServer:
         self, session: VoiceSession, transport: protocol.Transport
     ) -> protocol.SessionDescription:
         """Create a key for a native client and return its description."""
-        key = self.calls.forwarder.create_key(session.peer, transport.mode)
+        key = self.calls.forwarder.create_key(
+            session.peer,
+            transport.mode,
+            lambda: self.calls.end(session, VoiceCloseCode.SESSION_NO_LONGER_VALID, "Identify again"),
+        )
         self.calls.forwarder.confirm_address(session.peer, (transport.address, transport.port))
         return protocol.SessionDescription(
             mode=transport.mode,

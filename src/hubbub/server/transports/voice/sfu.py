@@ -117,6 +117,7 @@ class Peer:
         "is_muted",
         "is_suppressed",
         "has_announced_speaking",
+        "on_key_exhausted",
         "ssrc",
         "unwanted_ssrcs",
         "video_reception",
@@ -130,6 +131,8 @@ class Peer:
         """The cipher of the client's packets; None until the client has a key."""
         self.address: Address | None = None
         """The address that the client receives packets at; None until the client has proven it (decisions/0070)."""
+        self.on_key_exhausted: Callable[[], None] = lambda: None
+        """Function that ends the session of a native client whose key must not be used any longer."""
         self.new_address: Address | None = None
         """Another address, from which the newest packets of a native client came; None if there is none (decisions/0176)."""
         self.new_address_packet_count = self.new_address_first_number = 0
@@ -189,6 +192,16 @@ class Peer:
         is per stream.
         """
         return self._find_window(ssrc).record(number)
+
+    def needs_new_key(self) -> bool:
+        """Return whether one side has almost used all its packet numbers, or is near those of the other side."""
+        cipher = self.cipher
+        if cipher is None or cipher.packet_number_bits != 32:
+            return False
+        window = self.windows.get(0)
+        return cipher.has_few_numbers or (
+            window is not None and window.highest >= 0 and cipher.has_number_near(window.first, window.highest)
+        )
 
     def set_address(self, address: Address | None) -> None:
         """Send packets to another address, or to none, from now on."""
@@ -279,9 +292,13 @@ class Forwarder:
                     self._peers_by_ssrc[own_ssrc] = peer
                 return peer
 
-    def create_key(self, peer: Peer, mode: str) -> bytes:
-        """Create a key for a peer and an encryption mode, start the receiver reports, and return the key."""
+    def create_key(self, peer: Peer, mode: str, on_exhausted: Callable[[], None] = lambda: None) -> bytes:
+        """Create a key for a peer and an encryption mode, start the receiver reports, and return the key.
+
+        `on_exhausted` is called before the key would have to encrypt two packets with the same nonce; it ends the session.
+        """
         self._close_browser(peer)
+        peer.on_key_exhausted = on_exhausted
         key = secrets.token_bytes(32)
         peer.cipher = CIPHERS[mode](key, is_server=True)
         peer.windows.clear()
@@ -387,6 +404,10 @@ class Forwarder:
         peer.report_timer = peer.discovery_timer = peer.bitrate_timer = None
 
     def _send_report(self, peer: Peer) -> None:
+        if peer.needs_new_key():
+            peer.report_timer = None
+            peer.on_key_exhausted()
+            return
         loop = asyncio.get_running_loop()
         peer.report_timer = loop.call_later(REPORT_INTERVAL_SECONDS, self._send_report, peer)
         ssrc = peer.ssrc if peer.browser is None else peer.browser.audio_ssrc
