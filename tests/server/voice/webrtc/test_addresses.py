@@ -65,7 +65,9 @@ def transport_of(world: World, browser: Browser) -> Any:
     return transport
 
 
-async def connect(make_caller: MakeCaller, make_browser: MakeBrowser, guild: Guild) -> tuple[Caller, Browser]:
+async def connect_native_and_browser(
+    make_caller: MakeCaller, make_browser: MakeBrowser, guild: Guild
+) -> tuple[Caller, Browser]:
     """Connect a native client and a browser to one channel."""
     native, browser = await make_caller(), await make_browser()
     await native.join_and_connect(guild.channels["Lounge"])
@@ -82,7 +84,7 @@ async def assert_browser_receives(native: Caller, browser: Browser, text: str) -
 async def test_a_copied_check_from_another_address_does_not_redirect_media(
     world: World, guild: Guild, make_caller: MakeCaller, make_browser: MakeBrowser
 ) -> None:
-    native, browser = await connect(make_caller, make_browser, guild)
+    native, browser = await connect_native_and_browser(make_caller, make_browser, guild)
     attacker = await Attacker().open(browser)
     copied_check = browser.build_check()
     browser.send(copied_check)
@@ -103,7 +105,7 @@ async def test_a_copied_check_from_another_address_does_not_redirect_media(
 async def test_a_response_from_another_address_than_the_request_was_sent_to_proves_nothing(
     world: World, guild: Guild, make_caller: MakeCaller, make_browser: MakeBrowser
 ) -> None:
-    native, browser = await connect(make_caller, make_browser, guild)
+    native, browser = await connect_native_and_browser(make_caller, make_browser, guild)
     victim, attacker = await Attacker().open(browser), await Attacker().open(browser)
     victim.transport.sendto(browser.build_check())
     attacker.transport.sendto(browser.build_check())
@@ -123,7 +125,7 @@ async def test_a_response_from_another_address_than_the_request_was_sent_to_prov
 async def test_a_browser_that_moves_receives_at_the_new_address_after_one_round_trip(
     guild: Guild, make_caller: MakeCaller, make_browser: MakeBrowser
 ) -> None:
-    native, browser = await connect(make_caller, make_browser, guild)
+    native, browser = await connect_native_and_browser(make_caller, make_browser, guild)
     old_transport, old_datagrams = browser.transport, browser.datagrams
     assert old_transport is not None
     browser.datagrams = DatagramQueue()
@@ -151,7 +153,7 @@ async def test_a_browser_that_moves_receives_at_the_new_address_after_one_round_
 async def test_a_lost_request_is_repeated_at_a_later_check(
     guild: Guild, make_caller: MakeCaller, make_browser: MakeBrowser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    native, browser = await connect(make_caller, make_browser, guild)
+    native, browser = await connect_native_and_browser(make_caller, make_browser, guild)
     old_transport = browser.transport
     assert old_transport is not None
     await browser.open_udp()
@@ -173,7 +175,7 @@ async def test_a_lost_request_is_repeated_at_a_later_check(
 async def test_checks_without_nomination_move_a_browser_whose_address_is_silent(
     guild: Guild, make_caller: MakeCaller, make_browser: MakeBrowser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    native, browser = await connect(make_caller, make_browser, guild)
+    native, browser = await connect_native_and_browser(make_caller, make_browser, guild)
     old_transport = browser.transport
     assert old_transport is not None
     await browser.open_udp()
@@ -209,7 +211,7 @@ async def test_an_offer_without_password_keeps_the_address_of_the_handshake(
 async def test_checks_from_many_addresses_are_bounded_and_do_not_displace_the_browser(
     world: World, guild: Guild, make_caller: MakeCaller, make_browser: MakeBrowser
 ) -> None:
-    native, browser = await connect(make_caller, make_browser, guild)
+    native, browser = await connect_native_and_browser(make_caller, make_browser, guild)
     attackers = [await Attacker().open(browser) for _ in range(3 * ADDRESSES_MAX)]
     for attacker in attackers:
         attacker.transport.sendto(browser.build_check())
@@ -225,7 +227,7 @@ async def test_checks_from_many_addresses_are_bounded_and_do_not_displace_the_br
 async def test_a_browser_cannot_take_over_the_address_of_another_client(
     guild: Guild, make_caller: MakeCaller, make_browser: MakeBrowser
 ) -> None:
-    native, browser = await connect(make_caller, make_browser, guild)
+    native, browser = await connect_native_and_browser(make_caller, make_browser, guild)
     attacker = await make_browser()
     await attacker.join_and_connect(guild.channels["Lounge"])
     # The checks of the attacker have the source addresses of the other clients.
@@ -241,7 +243,7 @@ async def test_a_browser_cannot_take_over_the_address_of_another_client(
 async def test_a_browser_takes_back_an_address_that_another_one_has_not_proven(
     guild: Guild, make_caller: MakeCaller, make_browser: MakeBrowser
 ) -> None:
-    native, attacker = await connect(make_caller, make_browser, guild)
+    native, attacker = await connect_native_and_browser(make_caller, make_browser, guild)
     browser = await make_browser()
     await browser.caller.join(guild.channels["Lounge"])
     await browser.caller.open_socket()

@@ -22,7 +22,7 @@ BLOCKS_MAX = 31
 """Maximum number of streams in one report."""
 
 
-def find_peer(world: World, browser: Browser) -> sfu.Peer:
+def get_peer(world: World, browser: Browser) -> sfu.Peer:
     """Return the media state of a browser on the server."""
     assert world.app.voice is not None
     return world.app.voice.calls._sessions[browser.caller.guild.id, browser.caller.actor.id].peer
@@ -82,7 +82,7 @@ async def test_reports_with_many_sender_ssrcs_have_a_bounded_state(
     for sender_ssrc in range(1, 11):
         send_control(browser, build_report(sender_ssrc, [1000 + sender_ssrc]))
     await wait_dropped(world, "unknown", 6)
-    transport = find_peer(world, browser).browser
+    transport = get_peer(world, browser).browser
     assert transport is not None
     assert transport._control_ssrcs == {1, 2, 3, 4}
     # Forged packets have no state, and the known SSRCs still work.
@@ -116,7 +116,7 @@ async def test_reports_about_streams_that_a_browser_does_not_receive_change_noth
     await outsider.join_and_connect(guild.channels["Den"])
     ssrc = await start_video(sender, guild)
     own_ssrc = await start_video(viewer, guild)
-    viewer_peer, sender_peer = find_peer(world, viewer), find_peer(world, sender)
+    viewer_peer, sender_peer = get_peer(world, viewer), get_peer(world, sender)
     # The bitrates are so low that a reported loss would pause the video.
     for peer in (viewer_peer, sender_peer):
         peer.bitrate_limit.bits_per_second = 1
@@ -143,7 +143,7 @@ async def test_a_client_refuses_a_bounded_number_of_streams(
     wants: dict[str, Any] = {str(ssrc): 0 for ssrc in range(5000)}
     await browser.caller.send_json(VoiceOpcode.MEDIA_SINK_WANTS, wants | {"any": 100})
     await browser.caller.heartbeat()
-    assert find_peer(world, browser).unwanted_ssrcs == set(range(8))
+    assert get_peer(world, browser).unwanted_ssrcs == set(range(8))
 
 
 async def test_a_deafened_browser_receives_no_audio_packets(

@@ -191,7 +191,7 @@ class Peer:
         `number` is a nonce counter (32 bits), which covers all streams of a key, or a sequence number (16 bits), which
         is per stream.
         """
-        return self._find_window(ssrc).record(number)
+        return self._resolve_window(ssrc).record(number)
 
     def needs_new_key(self) -> bool:
         """Return whether one side has almost used all its packet numbers, or is near those of the other side."""
@@ -215,7 +215,7 @@ class Peer:
         other in between, because an attacker can deliver a copy from its own address before the original arrives.
         `is_new` tells whether the packet was the first one with its number; `now` is the event loop's time.
         """
-        window = self._find_window(ssrc)
+        window = self._resolve_window(ssrc)
         if address == self.address:
             # The original of a packet that came from the new address shows that another sender copies packets there.
             if is_new or not window.is_before(number, self.new_address_first_number):
@@ -238,7 +238,7 @@ class Peer:
             self.set_address(address)
             self.address_changed_at = now
 
-    def _find_window(self, ssrc: int) -> ReplayWindow:
+    def _resolve_window(self, ssrc: int) -> ReplayWindow:
         """Return the replay window of a stream, or of all streams if their packets have common numbers."""
         assert self.cipher is not None
         stream = 0 if self.cipher.packet_number_bits == 32 else ssrc
