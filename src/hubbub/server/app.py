@@ -70,6 +70,7 @@ from hubbub.server.transports.activities import ActivityServer
 from hubbub.server.transports.cdn import Cdn
 from hubbub.server.transports.discovery import DiscoveryEndpoint
 from hubbub.server.transports.external_media import ExternalMedia
+from hubbub.server.transports.failed_lookups import limit_file_routes
 from hubbub.server.transports.gateway import Gateway, PresenceFeed
 from hubbub.server.transports.http import HttpServer
 from hubbub.server.transports.http.shared_routes import Pages
@@ -235,19 +236,22 @@ class App:
             *DiscoveryEndpoint(self.config).routes(),
             *self.routes,
         ]
-        routes += ExternalMedia(
+        external_media = ExternalMedia(
             outbound=self.outbound,
             images=self.images,
             config=self.config,
             find_key=lambda: self.database.read(cdn_urls.find_signing_key),
-        ).routes()
-        routes += Cdn(
+        )
+        cdn = Cdn(
             files=self.files,
             images=self.images,
             clock=self.clock,
             find_key=lambda: self.database.read(cdn_urls.find_signing_key),
             find_asset=self._find_asset,
-        ).routes()
+        )
+        routes += limit_file_routes(
+            (*external_media.routes(), *cdn.routes()), self.rate_limits, self.config.http.trusted_proxies
+        )
         if voice_sockets is not None:
             voice = await self._open_voice(voice_sockets)
             # Pages of this origin need no certificate for the voice endpoint (decisions/0072).
@@ -338,6 +342,7 @@ class App:
                     clock=self.clock,
                     metrics=self.metrics,
                     streams=self.streams,
+                    rate_limits=self.rate_limits,
                     find_site=self._find_site,
                     count_running=http_server.count_running,
                 )
@@ -401,6 +406,7 @@ class App:
             config=self.config,
             metrics=self.metrics,
             trace=self.trace,
+            rate_limits=self.rate_limits,
             tickets=voice_states.voice_server,
             make_call=self.make_call,
         )

@@ -6,8 +6,10 @@ moves the windows too. Counting runs on the event loop.
 """
 
 import hashlib
+import ipaddress
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -25,10 +27,14 @@ INVALID_STATUSES: Final = frozenset((401, 403, 429))
 """Statuses of responses to invalid requests."""
 
 FAILED_LOOKUPS_MAX: Final = 300
-"""Maximum number of failed lookups of an IP address per window; then its requests without a caller are rejected.
+"""Maximum number of failed lookups of one kind and IP address per window; then requests without a caller are rejected.
 
 A large bot also causes some: responses to interactions that have expired."""
+FAILED_FILE_LOOKUPS_MAX: Final = 1200
+"""Maximum number of failed lookups of files. Old messages may contain many images that were deleted."""
 FAILED_LOOKUPS_WINDOW_MS: Final = 60_000
+_IPV6_PREFIX_LENGTH: Final = 64
+"""Length of the IPv6 prefix that one customer of a provider has at least."""
 
 BUCKETS_MAX: Final = 100_000
 """Default maximum number of windows that each kind of limit stores."""
@@ -47,6 +53,40 @@ class RateLimitMode(StrEnum):
     """Requests over a limit are rejected."""
     REPORT = "report"
     """Requests are counted and headers are sent, but requests over a limit are only listed in a report."""
+
+
+class LookupKind(StrEnum):
+    """Kind of a lookup that needs no caller. Failed lookups of each kind are counted separately."""
+
+    REQUEST = "failed lookups"
+    """Lookup of an object by a request to the API or a page."""
+    FILE = "failed lookups of files"
+    """Lookup of a file of the CDN, or check of the signature of its URL."""
+    ACTIVITY = "failed lookups of activities"
+    """Lookup of an application by the host of an activity."""
+    SESSION = "failed identifications"
+    """Check of the token of a gateway or voice connection."""
+
+    @property
+    def failures_max(self) -> int:
+        """Maximum number of failed lookups of an IP address per window."""
+        return FAILED_FILE_LOOKUPS_MAX if self is LookupKind.FILE else FAILED_LOOKUPS_MAX
+
+
+@lru_cache(maxsize=4096)
+def address_key(ip: str) -> str:
+    """Return the key under which limits count a client: its IPv4 address, or the /64 network of its IPv6 address.
+
+    A client can use any address of its IPv6 network. Text that is not an address is returned unchanged."""
+    try:
+        address = ipaddress.ip_address(ip.partition("%")[0])
+    except ValueError:
+        return ip
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return str(ipaddress.ip_network((int(address), _IPV6_PREFIX_LENGTH), strict=False))
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
@@ -301,7 +341,7 @@ class RateLimits:
     def record_status(self, ip: str, status: int, *, is_shared: bool = False) -> None:
         """Count an invalid request by its status; a 429 with shared scope is not the caller's fault."""
         if self.invalid_calls and status in INVALID_STATUSES and not is_shared and self.mode is not RateLimitMode.OFF:
-            self._invalid_windows.count((ip,), self.invalid_window_ms, self._now_ms())
+            self._invalid_windows.count((address_key(ip),), self.invalid_window_ms, self._now_ms())
 
     def compute_remaining_block_ms(self, ip: str) -> int:
         """Return the number of milliseconds for which an IP address is still blocked for invalid requests; 0 if it is not.
@@ -310,34 +350,36 @@ class RateLimits:
         if not self.invalid_calls or self.mode is RateLimitMode.OFF:
             return 0
         now_ms = self._now_ms()
-        request_count, end_ms = self._invalid_windows.peek((ip,), self.invalid_window_ms, now_ms)
+        request_count, end_ms = self._invalid_windows.peek((address_key(ip),), self.invalid_window_ms, now_ms)
         if request_count < self.invalid_calls:
             return 0
         is_rejected = self.mode is RateLimitMode.REAL
         self._record_hit("invalid requests", "", ip, (), "invalid", now_ms, is_rejected)
         return end_ms - now_ms if is_rejected else 0
 
-    def record_failed_lookup(self, ip: str) -> None:
+    def record_failed_lookup(self, ip: str, kind: LookupKind) -> None:
         """Count a request without a caller for an object that does not exist, such as an unknown webhook token."""
         if self.mode is not RateLimitMode.OFF:
-            self._failed_lookup_windows.count((ip,), FAILED_LOOKUPS_WINDOW_MS, self._now_ms())
+            self._failed_lookup_windows.count((kind, address_key(ip)), FAILED_LOOKUPS_WINDOW_MS, self._now_ms())
 
-    def check_lookups(self, ip: str) -> Verdict | None:
+    def check_lookups(self, ip: str, kind: LookupKind) -> Verdict | None:
         """Return a verdict only if an IP address is rejected for its failed lookups, to prevent guessing of secrets.
 
         A request over the limit is added to the report, and is not rejected in the mode "report"."""
         if self.mode is RateLimitMode.OFF:
             return None
-        now_ms = self._now_ms()
-        failure_count, end_ms = self._failed_lookup_windows.peek((ip,), FAILED_LOOKUPS_WINDOW_MS, now_ms)
-        if failure_count < FAILED_LOOKUPS_MAX:
+        now_ms, failures_max = self._now_ms(), kind.failures_max
+        failure_count, end_ms = self._failed_lookup_windows.peek(
+            (kind, address_key(ip)), FAILED_LOOKUPS_WINDOW_MS, now_ms
+        )
+        if failure_count < failures_max:
             return None
         is_rejected = self.mode is RateLimitMode.REAL
-        self._record_hit("failed lookups", "", ip, (), "invalid", now_ms, is_rejected)
+        self._record_hit(kind, "", ip, (), "invalid", now_ms, is_rejected)
         if not is_rejected:
             return None
         return Verdict(
-            is_allowed=False, limit=FAILED_LOOKUPS_MAX, reset_ms=end_ms, reset_after_ms=end_ms - now_ms, scope="global"
+            is_allowed=False, limit=failures_max, reset_ms=end_ms, reset_after_ms=end_ms - now_ms, scope="global"
         )
 
     def report(self) -> list[RateLimitHit]:
@@ -385,4 +427,14 @@ class RateLimits:
         )
 
 
-__all__ = ["RateLimitMode", "RateLimits", "RateLimitHit", "Rule", "Verdict", "FixedWindows", "build_rule"]
+__all__ = [
+    "FixedWindows",
+    "LookupKind",
+    "RateLimitHit",
+    "RateLimitMode",
+    "RateLimits",
+    "Rule",
+    "Verdict",
+    "address_key",
+    "build_rule",
+]

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from hubbub.protocol import errors
 from hubbub.server.core.call import Call
+from hubbub.server.core.rate_limits import address_key
 from hubbub.server.identity.account_emails import store
 
 WINDOW_MS: Final = 3_600_000
@@ -42,7 +43,7 @@ def account_counter(user_id: int) -> MailCounter:
 
 def ip_counter(ip: str) -> MailCounter:
     """Return the counter of mails that clients of one IP address requested."""
-    return MailCounter(_counter_key("ip", ip), IP_MAILS_MAX)
+    return MailCounter(_counter_key("ip", address_key(ip)), IP_MAILS_MAX)
 
 
 def notice_counter(user_id: int) -> MailCounter:

@@ -15,6 +15,7 @@ ERROR_TEXTS: Final = {
     405: ("Method not allowed", "Activities do not accept this kind of request."),
     408: ("Request timed out", "Your request did not arrive in time. Try again."),
     413: ("Request too large", "Your request is larger than an activity may receive."),
+    429: ("Too many requests", "Your network requested too many activities that do not exist. Try again in a minute."),
     500: ("Something went wrong", "An error occurred on our side and was logged. Try again later."),
     502: ("Activity unavailable", "The application's server cannot be reached. Try again later."),
     503: ("Activity busy", "This activity is very busy. Try again in a moment."),

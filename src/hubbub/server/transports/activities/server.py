@@ -27,12 +27,14 @@ from hubbub.server.core.endpoints import READ_METHODS
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.outbound_http import UnreachableError
 from hubbub.server.core.outbound_streams import OutboundStreams
+from hubbub.server.core.rate_limits import LookupKind, RateLimits
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.core.url_maps import ActivitySite, MappedPath
 from hubbub.server.transports.activities import headers, pages, relay_page
 from hubbub.server.transports.activities.pages import ClientDisconnected, ProxyError
 from hubbub.server.transports.activities.proxy import ForwardLimits, forward
 from hubbub.server.transports.activities.sockets import ActivitySockets, is_websocket_request
+from hubbub.server.transports.sockets import client_address
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +65,7 @@ class ActivityServer:
         clock: Clock,
         metrics: Metrics,
         streams: OutboundStreams,
+        rate_limits: RateLimits,
         find_site: FindSite,
         count_running: Callable[[], AbstractContextManager[None]],
     ) -> None:
@@ -70,6 +73,7 @@ class ActivityServer:
         self._clock = clock
         self._metrics = metrics
         self._streams = streams
+        self._rate_limits = rate_limits
         self._find_site = find_site
         self._count_running = count_running
         """Function that returns a context manager for a running request, which draining waits for."""
@@ -126,7 +130,12 @@ class ActivityServer:
         if SERVICE_WORKER_HEADER in request.headers:
             raise ProxyError(403, "Activities cannot install service workers.")
         path, has_prefix = _lookup_path(request)
+        ip = client_address(request, self._config.http.trusted_proxies)
+        if self._rate_limits.check_lookups(ip, LookupKind.ACTIVITY) is not None:
+            raise ProxyError(429)
         site = await self._find_site(application_id, self._request_tickets(request, application_id))
+        if site is None:
+            self._rate_limits.record_failed_lookup(ip, LookupKind.ACTIVITY)
         if site is not None and (path == RESERVED_PREFIX or path.startswith(f"{RESERVED_PREFIX}/")):
             return self._platform_page(request, path)
         mapped_path = None if site is None else url_maps.find(site.url_map, path)

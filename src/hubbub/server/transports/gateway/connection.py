@@ -69,6 +69,7 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
     """A gateway WebSocket with its compression, limits and session."""
 
     __slots__ = (
+        "client_ip",
         "last_heartbeat_at",
         "write_buffer_max",
         "compression",
@@ -96,10 +97,12 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
         now: float,
         frame_limit: RateWindow,
         write_buffer_max: int,
+        client_ip: str = "",
         is_person: bool = False,
         traffic: Traffic | None = None,
     ) -> None:
         super().__init__(socket, transport)
+        self.client_ip = client_ip
         self.write_buffer_max = write_buffer_max
         """Write buffer limit in bytes; a client that exceeds it is disconnected as too slow."""
         self.is_person = is_person

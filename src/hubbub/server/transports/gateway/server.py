@@ -27,7 +27,7 @@ from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.observation import Observer
 from hubbub.server.core.presences import Presences
 from hubbub.server.core.publication_log import PublicationLog
-from hubbub.server.core.rate_limits import RateLimits
+from hubbub.server.core.rate_limits import LookupKind, RateLimits
 from hubbub.server.core.slices import Slice
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Database
@@ -244,6 +244,7 @@ class Gateway:
             now=asyncio.get_running_loop().time(),
             frame_limit=RateWindow(self._config.gateway.commands_max, CLIENT_FRAMES_WINDOW_SECONDS),
             write_buffer_max=self._config.gateway.outgoing_buffer_bytes_max,
+            client_ip=sockets.client_address(request, self._config.http.trusted_proxies),
             is_person=PERSON_HEADER in request.headers,
             traffic=self._context.trace.traffic,
         )
@@ -339,16 +340,19 @@ class Gateway:
         if connection.session is not None:
             raise CloseConnection(CloseCode.ALREADY_AUTHENTICATED, "Already authenticated")
 
-    async def _require_actor(self, token: str) -> Actor:
+    async def _require_actor(self, connection: GatewayConnection, token: str) -> Actor:
+        if self._rate_limits.check_lookups(connection.client_ip, LookupKind.SESSION) is not None:
+            raise CloseConnection(CloseCode.RATE_LIMITED, "Rate limited")
         bare_token, claimed_kind = identification.split_token(token)
         actor = await self._authenticate(bare_token)
         if actor is None or not identification.may_connect(actor, claimed_kind):
+            self._rate_limits.record_failed_lookup(connection.client_ip, LookupKind.SESSION)
             raise CloseConnection(CloseCode.AUTHENTICATION_FAILED, "Authentication failed")
         return actor
 
     async def _identify(self, connection: GatewayConnection, identify: Identify) -> None:
         try:
-            actor = await self._require_actor(identify.token)
+            actor = await self._require_actor(connection, identify.token)
             connection.user_id = int(actor.user_id)
             guild_count = await self._context.guild_count(actor) if actor.is_bot else 0
             settings = self._config.gateway
@@ -383,7 +387,7 @@ class Gateway:
         self._metrics.gateway_identifies("ok").inc()
 
     async def _resume(self, connection: GatewayConnection, resume: Resume) -> None:
-        actor = await self._require_actor(resume.token)
+        actor = await self._require_actor(connection, resume.token)
         connection.user_id = int(actor.user_id)
         try:
             session = await self._handover.find_or_take(actor, resume.session_id, resume.seq or 0)

@@ -101,6 +101,12 @@ def rate_limit_error(verdict: Verdict) -> errors.ApiError:
     return RateLimitError(error_code or errors.RATE_LIMITED, error_fields, verdict.scope)
 
 
+def require_allowed(verdict: Verdict | None) -> None:
+    """Raise the rate limit error of a verdict that rejects the request."""
+    if verdict is not None and not verdict.is_allowed:
+        raise rate_limit_error(verdict)
+
+
 class RateLimitError(errors.ApiError):
     """A request rejected by a rate limit."""
 

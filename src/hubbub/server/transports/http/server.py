@@ -39,7 +39,7 @@ from hubbub.server.core.observation import Observer
 from hubbub.server.core.outbound_http import OutboundClient
 from hubbub.server.core.payments import PaymentProvider
 from hubbub.server.core.presences import Presences
-from hubbub.server.core.rate_limits import RateLimits, Verdict
+from hubbub.server.core.rate_limits import LookupKind, RateLimits, address_key
 from hubbub.server.core.rejections import RejectedWithSideEffects, run_side_effects
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
@@ -122,7 +122,7 @@ class HttpServer:
         self._config = config
         self._presences = presences
         self._authenticator = authenticator
-        self._rate_limits = rate_limits
+        self.rate_limits = rate_limits
         self._files = files
         self._upload_storage = UploadStorage(files, images, scanners)
         self._metrics = metrics
@@ -210,7 +210,7 @@ class HttpServer:
             encoded_response = responses.encode_error(error, headers)
             if isinstance(error, request_limits.RateLimitError):
                 self._metrics.rate_limited(error.scope).inc()
-                self._rate_limits.record_status(state.ip, 429, is_shared=error.scope == "shared")
+                self.rate_limits.record_status(state.ip, 429, is_shared=error.scope == "shared")
             else:
                 self._record_failure(state, encoded_response.status)
         except StoreUnavailable as error:
@@ -332,13 +332,13 @@ class HttpServer:
 
     def _record_failure(self, state: RequestState, status: int, *, is_shared: bool = False) -> None:
         """Count a rejected request against the limits of its IP address."""
-        self._rate_limits.record_status(state.ip, status, is_shared=is_shared)
+        self.rate_limits.record_status(state.ip, status, is_shared=is_shared)
         if state.is_anonymous and status in FAILED_LOOKUP_STATUSES:
-            self._rate_limits.record_failed_lookup(state.ip)
+            self.rate_limits.record_failed_lookup(state.ip, LookupKind.REQUEST)
 
     def _reject_blocked(self, state: RequestState) -> None:
         """Reject a request from an IP address that is blocked because of too many invalid requests."""
-        blocked_ms = self._rate_limits.compute_remaining_block_ms(state.ip)
+        blocked_ms = self.rate_limits.compute_remaining_block_ms(state.ip)
         if blocked_ms:
             # This simulates a ban at the edge, which clients recognize by the missing Via header.
             state.headers.pop("Via", None)
@@ -422,7 +422,7 @@ class HttpServer:
             return endpoint.authorize(await self._authenticator.authenticate(header))
         except ApiError:
             # Failed authentication counts against the IP's limit, to slow down guessing of tokens.
-            self._require_allowed(self._rate_limits.check_global(state.ip))
+            request_limits.require_allowed(self.rate_limits.check_global(address_key(state.ip)))
             raise
 
     def _check_rate_limits(
@@ -435,35 +435,32 @@ class HttpServer:
         """
         rate_limit_key: str | int
         if actor is None:
-            rate_limit_key = state.ip
+            rate_limit_key = address_key(state.ip)
         elif actor.kind == "bearer":
             rate_limit_key = f"{actor.user_id}:{actor.application_id}"
         else:
             rate_limit_key = actor.user_id
         if actor is None:
             state.is_anonymous = True
-            self._require_allowed(self._rate_limits.check_lookups(state.ip))
+            request_limits.require_allowed(self.rate_limits.check_lookups(state.ip, LookupKind.REQUEST))
         if not endpoint.ignores_tokens:
             # spec/http.md#1.14: webhook and interaction requests, whose token is in the path, are exempt from the global
             # limit.
-            self._require_allowed(self._rate_limits.check_global(rate_limit_key))
+            request_limits.require_allowed(self.rate_limits.check_global(rate_limit_key))
         rule = endpoint.rule
         if rule is not None:
-            verdict = self._rate_limits.check(
+            verdict = self.rate_limits.check(
                 rule, "" if endpoint.ignores_tokens and rule.major_positions else rate_limit_key, values
             )
             if verdict is not None:
                 request_limits.add_rate_limit_headers(state.headers, verdict)
-                self._require_allowed(verdict)
+                request_limits.require_allowed(verdict)
         calls_max = endpoint.operation.unapproved_calls_max
         if calls_max and actor is not None and actor.application_id is not None:
             if not actor.application_flags & ApplicationFlags.SOCIAL_LAYER_INTEGRATION:
-                self._require_allowed(self._rate_limits.check_cap(endpoint.name, actor.application_id, calls_max))
-
-    def _require_allowed(self, verdict: Verdict | None) -> None:
-        """Raise the rate limit error of a verdict that rejects the request."""
-        if verdict is not None and not verdict.is_allowed:
-            raise request_limits.rate_limit_error(verdict)
+                request_limits.require_allowed(
+                    self.rate_limits.check_cap(endpoint.name, actor.application_id, calls_max)
+                )
 
     async def _store_uploads(self, body: DecodedBody, endpoint: Endpoint, actor: Actor | None) -> list[Upload]:
         """Return the files of a body, after scanning all files and storing images and sounds."""

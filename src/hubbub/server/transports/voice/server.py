@@ -20,6 +20,7 @@ from hubbub.server.core.clock import Clock
 from hubbub.server.core.config import Config
 from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.rate_limits import LookupKind, RateLimits
 from hubbub.server.core.store import Database, StoreUnavailable
 from hubbub.server.core.trace import Trace
 from hubbub.server.core.voice import VoiceTickets
@@ -67,6 +68,7 @@ class VoiceServer:
         config: Config,
         metrics: Metrics,
         trace: Trace | None = None,
+        rate_limits: RateLimits | None = None,
         tickets: VoiceTickets,
         make_call: MakeCall,
     ) -> None:
@@ -74,6 +76,7 @@ class VoiceServer:
         self._clock = clock
         self._settings = config.voice
         self._trusted_proxies = config.http.trusted_proxies
+        self._rate_limits = rate_limits or RateLimits(clock.now_ms, config.rate_limits)
         self._metrics = metrics
         self._trace = trace if trace is not None else Trace(clock.now_ms)
         self._traffic = self._trace.traffic
@@ -291,8 +294,10 @@ class VoiceServer:
     async def _identify(self, connection: VoiceConnection, identify: protocol.VoiceIdentify) -> None:
         connection.is_identifying = True
         try:
+            self._require_lookups_left(connection)
             ticket = await self.calls.find_ticket(auth.hash_token(identify.token))
             if ticket is None or ticket.user_id != identify.user_id:
+                self._rate_limits.record_failed_lookup(connection.client_ip, LookupKind.SESSION)
                 raise CloseConnection(VoiceCloseCode.AUTHENTICATION_FAILED, "Authentication failed")
             if ticket.server_id != identify.server_id or ticket.endpoint != self.sockets.endpoint:
                 raise CloseConnection(VoiceCloseCode.SERVER_NOT_FOUND, "Server not found")
@@ -340,7 +345,14 @@ class VoiceServer:
         old_modes = () if changes.VOICE_ENCRYPTION.is_active(self._clock.now_ms()) else protocol.OLD_ENCRYPTION_MODES
         return protocol.ENCRYPTION_MODES + old_modes
 
+    def _require_lookups_left(self, connection: VoiceConnection) -> None:
+        """Reject a client whose address identified with too many wrong tokens."""
+        if self._rate_limits.check_lookups(connection.client_ip, LookupKind.SESSION) is not None:
+            raise CloseConnection(VoiceCloseCode.RATE_LIMITED, "Rate limited")
+
     def _resume(self, connection: VoiceConnection, resume: protocol.VoiceResume) -> None:
+        self._require_lookups_left(connection)
+        # An unknown session is not counted: after a restart of the server all clients try to resume.
         session = self.calls.find_session(auth.hash_token(resume.token))
         ticket = None if session is None else session.ticket
         if session is None or ticket is None or ticket.server_id != resume.server_id:

@@ -18,10 +18,11 @@ from hubbub.server.core.auth import Authenticator
 from hubbub.server.core.config import Config
 from hubbub.server.core.mail import Mailbox
 from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.rate_limits import LookupKind
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.core.translation import gettext
 from hubbub.server.transports import request_observation
-from hubbub.server.transports.http import HttpServer, fault_injection
+from hubbub.server.transports.http import HttpServer, fault_injection, request_limits
 from hubbub.server.transports.http.shared_routes import Pages
 from hubbub.server.transports.web import (
     account,
@@ -220,10 +221,13 @@ class WebServer:
         """
         session, request = page_request.session, page_request.http_request
         if session.token:
+            rate_limits, ip = self._http.rate_limits, self._http.client_address(request)
+            request_limits.require_allowed(rate_limits.check_lookups(ip, LookupKind.SESSION))
             actor = await self._authenticator.find_by_token(session.token)
             if actor is not None and actor.kind == "user":
                 page_request.actor = actor
             else:
+                rate_limits.record_failed_lookup(ip, LookupKind.SESSION)
                 session.sign_out()
         if page_request.actor is not None:
             await page_request.select_language()

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from hubbub.protocol import errors
 from hubbub.server.core.call import Call
+from hubbub.server.core.rate_limits import address_key
 from hubbub.server.identity.accounts import store
 
 WINDOW_MS: Final = 15 * 60_000
@@ -52,7 +53,7 @@ def mfa_counter(user_id: int) -> FailureCounter:
 
 def ip_counter(ip: str) -> FailureCounter:
     """Return the counter of failures from one IP address."""
-    return FailureCounter(_counter_key("address", ip), IP_FAILURES_MAX, is_shared=True)
+    return FailureCounter(_counter_key("address", address_key(ip)), IP_FAILURES_MAX, is_shared=True)
 
 
 def record_attempt(call: Call, *counters: FailureCounter) -> None:
