@@ -66,12 +66,10 @@ PAGES_WITHOUT_LOOKUP: Final = {
     "GET /mailbox": "Exists on `hubbub dev` only, for requests of the same machine.",
     r"GET /mailbox/{mail_id:\d{1,9}}": "Exists on `hubbub dev` only, for requests of the same machine.",
     "GET /oauth2/authorized": "Static page.",
-    "GET /privacy": "One public document.",
     "GET /register": "Form with settings of the server; only POST looks up an invite.",
     "GET /reset-password": "Form that contains the token of the link; only POST looks it up.",
     "GET /robots.txt": "Static file.",
     "GET /settings": "Redirects to a page that needs a login.",
-    "GET /terms": "One public document.",
     "POST /logout": "Ends the session of the cookie, whose lookup is limited for all pages.",
 }
 """Pages for visitors that look nothing up, with the reason."""
@@ -269,6 +267,20 @@ async def test_a_page_with_a_lookup_is_limited_by_address(limited_world: World, 
 
     assert statuses[-1] == 429, statuses
     assert await send(len(statuses), "203.0.113.2") != 429
+
+
+@pytest.mark.parametrize("route", sorted(PAGES_WITHOUT_LOOKUP))
+async def test_a_page_without_lookup_accepts_more_requests(limited_world: World, route: str) -> None:
+    page = PAGES[route]
+    if page.method == "POST":
+        return
+
+    for number in range(PAGE_ATTEMPTS_MAX):
+        url = limited_world.url + guess_page(page, number)
+        async with limited_world.client.get(
+            url, headers=from_address("203.0.113.1"), allow_redirects=False
+        ) as response:
+            assert response.status in (200, 302, 303, 403, 404), "the page has a limit, so it needs no reason here"
 
 
 async def test_guessing_cookies_of_sessions_is_limited_by_address(limited_world: World) -> None:

@@ -337,6 +337,7 @@ def test_files_are_below_the_line_limit() -> None:
     lengths = {display_path(path): len(path.read_text().splitlines()) for path in python_files(SOURCE)}
 
     assert {name: length for name, length in lengths.items() if length > LINES_MAX and name not in LONG_FILES} == {}
+    assert [name for name in LONG_FILES if lengths.get(name, 0) <= LINES_MAX] == []
 
 
 def test_only_listed_files_contain_async_code() -> None:

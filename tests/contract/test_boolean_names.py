@@ -46,7 +46,7 @@ ALLOWED = {
     "long": "keyword of `handles` and `Database.read`",
     "mute": "name of the public protocol",
     "newest_first": "order of a list",
-    "obfuscates": "verb",
+    "obfuscates": "verb in the present tense",
     "optional_body": "keyword of `Operation`",
     "quick": "keyword of `handles` and `Database.write`",
     "requests": "setting that is named by the feature",
@@ -61,7 +61,7 @@ ALLOWED = {
     "unavailable": "name of the public protocol",
     "wait_for_answer": "name of the control API",
     "writable": "established term for sockets",
-    "writes": "verb",
+    "writes": "verb in the present tense",
 }
 """Names that are not predicates, with the reason."""
 

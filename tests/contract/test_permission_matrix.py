@@ -500,6 +500,7 @@ def test_the_tables_name_only_existing_operations() -> None:
         *TARGETED_INVITE_OPERATIONS,
         *CALLER_STATE_OPERATIONS,
         *EXEMPT_OPERATIONS,
+        *OPERATIONS_WITHOUT_MESSAGE_LOOKUP,
     } - names == set()
     assert set(PREPARATIONS) - names == set()
 
