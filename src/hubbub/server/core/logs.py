@@ -56,6 +56,7 @@ _PATTERNS: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], st
     # A bot token or a JWT: three base64url parts.
     (re.compile(r"(?<![\w-])[\w-]{12,}\.[\w-]{5,}\.[\w-]{20,}"), REMOVED),
     (re.compile(r"(/(?:webhooks|interactions)/\d+/)[\w-]{8,}(?:\.[\w.-]+)?"), rf"\1{REMOVED}"),
+    (re.compile(r"(/register\?invite=)[\w-]+"), rf"\1{REMOVED}"),
     # scheme://user:password@host and scheme://token@host
     (re.compile(r"(?<=://)([^\s/:@\"']*):([^\s/\"']*)@"), rf"\1:{REMOVED}@"),
     (re.compile(r"(?<=nats://)([^\s/:@\"']+)@"), f"{REMOVED}@"),

@@ -45,6 +45,9 @@ _HEADERS: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
+SECRET_PARAMETERS: Final = frozenset({"code", "invite", "state", "ticket", "token", "user_code"})
+"""Query parameters that contain secrets. Pages with one send no path as referrer, not even to this server: logs of proxies
+contain referrers."""
 _CLIENT_PERMISSIONS: Final = (
     "camera=(self), display-capture=(self), geolocation=(), microphone=(self), payment=(), usb=()"
 )
@@ -312,6 +315,8 @@ class PageRequest:
         else:
             headers = page_headers(allows_external_redirect=allows_external_redirect, policy=policy)
         headers["Content-Language"] = translation.current_language().tag
+        if SECRET_PARAMETERS & self.http_request.query.keys():
+            headers["Referrer-Policy"] = "strict-origin"
         return web.Response(status=status, body=html.encode("utf-8", "replace"), headers=headers)
 
     def render_errors(
