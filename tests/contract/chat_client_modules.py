@@ -212,6 +212,8 @@ LIMITS: Final = (
 """Limits and other constants that the chat client uses, as module and name in `hubbub.protocol`."""
 ERROR_CODES: Final = (
     errors.UNKNOWN_CHANNEL,
+    errors.UNKNOWN_GUILD,
+    errors.UNKNOWN_INVITE,
     errors.SLOWMODE_RATE_LIMIT,
     errors.REQUEST_ENTITY_TOO_LARGE,
     errors.MISSING_ACCESS,
@@ -223,6 +225,11 @@ ERROR_CODES: Final = (
     errors.INVALID_ACTIVITY_ACTION,
     errors.THREAD_ARCHIVED,
     errors.NO_MUTUAL_GUILDS,
+    errors.USER_BANNED,
+    errors.FEATURE_DISABLED,
+    errors.MAX_GUILDS,
+    errors.MAX_MEMBERS,
+    errors.MAX_RECIPIENTS,
     errors.THREAD_LOCKED,
     errors.AUTO_MODERATION_BLOCKED_MESSAGE,
 )

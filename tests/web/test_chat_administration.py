@@ -53,3 +53,21 @@ async def test_the_dialog_explains_that_guilds_cannot_be_created(platform: ChatP
         await window.page.get_by_role("button", name="Join or create a guild").click()
         await window.page.get_by_text("Creating guilds is switched off on this server. Ask an operator.").wait_for()
         assert await window.page.get_by_role("button", name="Create guild").is_disabled()
+
+
+async def test_a_banned_user_sees_why_an_invite_fails(platform: ChatPlatform) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    invite = (await nora.post(f"/channels/{guild.general}/invites", json={})).ok()
+    (await nora.put(f"/guilds/{guild.id}/bans/{tom.id}", headers={"X-Audit-Log-Reason": "secret reason"})).ok()
+    (await tom.patch("/users/@me", json={"locale": "de"})).ok()
+
+    async with platform.open_window(tom, "/app") as window:
+        window.expected_errors = ("403",)
+        await window.page.get_by_role("button", name="Gilde beitreten oder erstellen").click()
+        await window.page.get_by_label("Einladungslink").fill(invite["code"])
+        await window.page.keyboard.press("Enter")
+        await window.page.locator(".invitation").get_by_role("button").click()
+        text = "Du bist in dieser Gilde gebannt. Nur ihre Moderatoren können den Ban aufheben."
+        await window.page.get_by_text(text).wait_for()
+        assert "secret reason" not in await window.page.content()

@@ -1,12 +1,18 @@
 """Moderation decisions about accounts and guilds, and appeals against the decisions."""
 
+import re
 from typing import Any
 
 from hubbub.protocol.operator_roles import OperatorRole
+from hubbub.server.core.call import Call
+from hubbub.server.core.config import MailConfig
+from hubbub.server.core.mail import Mailbox
+from tests.pages import Browser
+from tests.server.admin_commands import run_admin_command
 from tests.server.identity.accounts import PASSWORD, create_user_with_password, delete_account, log_in
 from tests.server.identity.operators import create_operator
 from tests.server.talk.test_reports import decide, list_cases, list_notices, report
-from tests.world import Actor, ApiResponse, World
+from tests.world import Actor, ApiResponse, World, run_with_settings, small_config
 
 
 async def suspend(operator: Actor, user: Actor, **body: Any) -> None:
@@ -165,3 +171,49 @@ async def test_decisions_are_deleted_with_the_account(world: World) -> None:
     await delete_account(carol)
 
     assert await list_decisions(ann, user_id=str(carol.id)) == []
+
+
+async def test_a_suspension_without_a_reason_has_a_text_on_pages_and_in_mails() -> None:
+    config = small_config(mail=MailConfig(keep_in_memory=True))
+    async with run_with_settings(config) as world:
+        ann, carol = await create_operator(world, "ann"), await create_user_with_password(world, "carol")
+
+        def set_email(call: Call) -> None:
+            call.tx.run("UPDATE users SET email = ?, verified = 1 WHERE id = ?", "carol@example.org", carol.id)
+
+        await world.write(set_email)
+        await run_admin_command(world, "ban-user", "carol")
+        assert await log_in_and_get_error(world, "carol") == (
+            f"This account is suspended. You can appeal at {world.url}/appeal."
+        )
+        (await appeal_with_password(world, "carol", "Why?")).ok()
+        browser, carol_browser = Browser(world), Browser(world)
+        browser.sign_in_as(ann)
+        pages = [await browser.open("/admin/appeals"), await browser.open(f"/admin/users/{carol.id}")]
+        [decision] = await list_decisions(ann)
+        (await ann.post(f"/admin/decisions/{decision['id']}/appeal", json={"grant": True})).ok()
+        await carol_browser.log_in("carol")
+        pages.append(await carol_browser.open("/settings/account"))
+        await world.run_due_jobs()
+        assert isinstance(world.app.mailer, Mailbox)
+        texts = [
+            *(page.text for page in pages),
+            *(mail.text for mail in world.app.mailer if "suspended" in mail.subject),
+        ]
+
+    assert decision["reason"] is None
+    assert len(texts) == 4
+    assert [text for text in texts if "No reason was given." not in text] == []
+    assert (
+        re.findall(r".{20}\b(?:None(?!: delete now)|null|undefined|unknown)\b.{20}|Reason: .{20}", " ".join(texts))
+        == []
+    )
+
+
+async def test_a_reason_is_not_blank(world: World) -> None:
+    ann, carol = await create_operator(world, "ann"), await world.user("carol")
+
+    response = await ann.post(f"/admin/users/{carol.id}/suspend", json={"reason": "  "})
+
+    assert response.status == 400
+    assert "reason" in response.json["errors"]

@@ -32,7 +32,7 @@ GRACE_DAYS_MAX: Final = 90
 READ_LIMIT = RateLimit(60, 60.0)
 WRITE_LIMIT = RateLimit(30, 60.0)
 
-Reason = Annotated[str, Meta(min_length=1, max_length=REASON_MAX)]
+Reason = Annotated[str, Meta(min_length=1, max_length=REASON_MAX, pattern=r"\S")]
 """Reason of an action, stored in the operator audit log."""
 PageLimit = Annotated[int, Meta(ge=1, le=PAGE_LIMIT_MAX)]
 

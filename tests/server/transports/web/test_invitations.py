@@ -101,7 +101,7 @@ async def fill_guild(guild: Guild, user: Actor) -> None:
 @pytest.mark.parametrize(
     ("change", "status", "text"),
     [
-        (ban, 403, "You are banned from this guild."),
+        (ban, 403, "You are banned from this guild. Only its moderators can lift the ban."),
         (disable_invites, 400, "This guild is not accepting new members right now."),
         (fill_guild_list, 400, "You have reached the maximum number of guilds."),
         (fill_guild, 400, "This guild is full."),

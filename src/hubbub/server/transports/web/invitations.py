@@ -21,7 +21,7 @@ EXPIRED_TEXT: Final = gettext_noop("This invite has expired, was revoked, or is 
 
 ERROR_TEXTS: Final = {
     errors.UNKNOWN_INVITE: EXPIRED_TEXT,
-    errors.USER_BANNED: gettext_noop("You are banned from this guild."),
+    errors.USER_BANNED: gettext_noop("You are banned from this guild. Only its moderators can lift the ban."),
     errors.FEATURE_DISABLED: gettext_noop("This guild is not accepting new members right now. Try again later."),
     errors.MAX_GUILDS: gettext_noop("You have reached the maximum number of guilds. Leave a guild first."),
     errors.MAX_MEMBERS: gettext_noop("This guild is full."),

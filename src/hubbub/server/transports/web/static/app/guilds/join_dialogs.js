@@ -1,5 +1,6 @@
 /** Dialogs for joining or creating a guild, starting a conversation and adding users to a group. */
 
+import { ErrorCode } from "../generated/errors.js";
 import { GUILD_NAME_MAX } from "../generated/limits.js";
 import { RelationshipType } from "../network/enums.js";
 import { findFeatureObstacle } from "../network/features.js";
@@ -12,6 +13,19 @@ import { t, tn } from "../ui/translation.js";
 import { userAvatar, guildIcon } from "../content/avatars.js";
 
 const INVITE_CODE_PATTERN = /(?:^|\/invite\/)([A-Za-z0-9-]{2,64})\/?$/;
+
+/** Texts for invites that cannot be accepted, by the code of the error. */
+const INVITE_ERROR_TEXTS = new Map([
+  [ErrorCode.UNKNOWN_INVITE, t("This invite is invalid or has expired.")],
+  [ErrorCode.USER_BANNED, t("You are banned from this guild. Only its moderators can lift the ban.")],
+  [ErrorCode.FEATURE_DISABLED, t("This guild is not accepting new members right now. Try again later.")],
+  [ErrorCode.MAX_GUILDS, t("You have reached the maximum number of guilds. Leave a guild first.")],
+  [ErrorCode.MAX_MEMBERS, t("This guild is full.")],
+  [ErrorCode.MAX_RECIPIENTS, t("This group is full.")],
+  [ErrorCode.UNKNOWN_GUILD, t("This guild was deleted.")],
+]);
+
+const inviteErrorText = error => INVITE_ERROR_TEXTS.get(error.code) ?? error.userText;
 
 /** Open the dialog that joins a guild by invite or creates one. */
 export function openAddGuild(context) {
@@ -37,7 +51,7 @@ export function openAddGuild(context) {
         setChildren(preview, invitePreview(context, code, foundInvite, close, invite));
         preview.querySelector("button").focus();
       } catch (error) {
-        invite.setError(error.status === 404 ? t("This invite is invalid or has expired.") : error.userText);
+        invite.setError(inviteErrorText(error));
       }
     };
     const name = formField(t("New guild name"), h("input", { type: "text", maxlength: GUILD_NAME_MAX, dir: "auto" }));
@@ -86,7 +100,7 @@ function invitePreview(context, code, invite, close, inviteField) {
       if (guildId) context.go(channel ? `/app/channels/${guildId}/${channel.id}` : `/app/channels/${guildId}`);
       else context.go(channel ? channelPath(channel) : "/app");
     } catch (error) {
-      inviteField.setError(error.userText);
+      inviteField.setError(inviteErrorText(error));
     }
   };
   const memberCount = invite.approximate_member_count;
