@@ -5,6 +5,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,8 +55,20 @@ def _relative(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+def statements(node: ast.AST, *, is_global: bool = True) -> Iterator[tuple[ast.AST, bool]]:
+    """Yield the statements in a node, each with whether it is outside functions and classes."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for statement in getattr(node, field, ()):
+            yield statement, is_global
+            is_scope = isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+            yield from statements(statement, is_global=is_global and not is_scope)
+
+
 def python_prose(path: Path) -> Iterator[Prose]:
-    """Yield the strings of at least two words of a Python file, docstrings included, and its comments if one may violate a rule."""
+    """Yield the prose of a Python file.
+
+    It is the strings of at least two words, docstrings included, the comments if one may violate a rule, and the names of
+    test functions as sentences."""
     source, name = path.read_text(), _relative(path)
     # The tokenizer is slow, so it reads only files in which a line with a comment could violate a rule.
     if any("#" in line and any(violations(line)) for line in source.splitlines()):
@@ -65,6 +78,8 @@ def python_prose(path: Path) -> Iterator[Prose]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
             yield Prose(name, node.lineno, node.value)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+            yield Prose(name, node.lineno, node.name.replace("_", " "))
 
 
 _JS_TOKEN_PATTERN = re.compile(
@@ -91,13 +106,6 @@ def document_prose(path: Path) -> Iterator[Prose]:
             yield Prose(_relative(path), number, re.sub(r"`[^`]*`", "``", line))
 
 
-def test_name_prose(path: Path) -> Iterator[Prose]:
-    """Yield the names of the test functions of a file as sentences."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
-            yield Prose(_relative(path), node.lineno, node.name.replace("_", " "))
-
-
 _FOLDERS = ("src", "tests", "bench", "examples", "tools", "packages", "deploy", "docs", "changes", ".github", ".ci")
 _SCRIPT_SUFFIXES = frozenset({".js", ".mjs", ".cjs", ".ts"})
 _DOCUMENT_SUFFIXES = frozenset(
@@ -117,8 +125,6 @@ def all_prose() -> Iterator[Prose]:
     for path in prose_files():
         if path.suffix == ".py":
             yield from python_prose(path)
-            if path.is_relative_to(ROOT / "tests"):
-                yield from test_name_prose(path)
         elif path.suffix in _SCRIPT_SUFFIXES:
             yield from script_prose(path)
         elif path.suffix in _DOCUMENT_SUFFIXES or path.name in ("Makefile", "Dockerfile", "Caddyfile", "run"):
@@ -138,3 +144,29 @@ def violations(text: str) -> Iterator[tuple[str, str]]:
     for match in _IS_NO_PATTERN.finditer(text):
         if match[1].lower() not in ("there", "where") and match[2].lower() not in _IS_NO_ALLOWED:
             yield match[0], "is not a; there is no"
+
+
+class FoundPhrase(NamedTuple):
+    """A phrase that violates a rule, with its location and a replacement."""
+
+    path: str
+    line: int
+    phrase: str
+    instead: str
+
+
+class ProseReport(NamedTuple):
+    """The files with prose, and the phrases in them that violate a rule."""
+
+    paths: set[str]
+    phrases: list[FoundPhrase]
+
+
+@cache
+def check_prose() -> ProseReport:
+    """Check the prose of the whole repository."""
+    report = ProseReport(set(), [])
+    for path, line, text in all_prose():
+        report.paths.add(path)
+        report.phrases.extend(FoundPhrase(path, line, phrase, instead) for phrase, instead in violations(text))
+    return report

@@ -1,14 +1,13 @@
 """Names that tests, tools and benchmarks import from each other exist; mypy reads the package only."""
 
 import ast
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-from tests.contract.language import ROOT
+from tests.contract.language import ROOT, statements
 
 FOLDERS = ("tests", "tools", "bench")
 """Folders with modules that import each other."""
@@ -19,15 +18,6 @@ class ModuleNames(NamedTuple):
 
     definitions: set[str]
     imports: list[ast.ImportFrom]
-
-
-def statements(node: ast.AST, *, is_global: bool = True) -> Iterator[tuple[ast.AST, bool]]:
-    """Yield the statements in a node, each with whether it is outside functions and classes."""
-    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
-        for statement in getattr(node, field, ()):
-            yield statement, is_global
-            is_scope = isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-            yield from statements(statement, is_global=is_global and not is_scope)
 
 
 @cache

@@ -5,9 +5,14 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
+import pytest
+
 from hubbub.server.composition import SLICES
 from hubbub.server.core.endpoints import EndpointTable
-from tests.contract.language import ROOT, STOP_LIST, THIRD_PARTY_FOLDERS, all_prose, violations
+from tests.contract.language import ROOT, STOP_LIST, THIRD_PARTY_FOLDERS, check_prose, statements, violations
+
+# The tests share the result of `check_prose`.
+pytestmark = pytest.mark.xdist_group("language")
 
 ALLOWED: set[tuple[str, str]] = {
     ("tests/contract/language.py", "for good"),
@@ -65,8 +70,7 @@ def _is_allowed(path: str, phrase: str) -> bool:
 def test_prose_is_plain_technical_english() -> None:
     phrases = [
         f"{path}:{line}: {phrase!r}; write: {instead}"
-        for path, line, text in all_prose()
-        for phrase, instead in violations(text)
+        for path, line, phrase, instead in check_prose().phrases
         if not _is_allowed(path, phrase)
     ]
 
@@ -74,7 +78,7 @@ def test_prose_is_plain_technical_english() -> None:
 
 
 def test_every_exception_is_used() -> None:
-    used_phrases = {(path, phrase.lower()) for path, _, text in all_prose() for phrase, _ in violations(text)}
+    used_phrases = {(found.path, found.phrase.lower()) for found in check_prose().phrases}
     unused_exceptions = {
         (place, phrase)
         for place, phrase in ALLOWED
@@ -85,7 +89,7 @@ def test_every_exception_is_used() -> None:
 
 
 def test_the_stop_list_covers_all_kinds_of_files() -> None:
-    paths = {path for path, _, _ in all_prose()}
+    paths = check_prose().paths
     for folder in ("src", "tests", "packages", "examples", "deploy", "docs", "changes", ".github"):
         assert any(path.startswith(f"{folder}/") for path in paths), folder
     assert {"action.yml", "Makefile", "Dockerfile", "examples/README.md"} <= paths
@@ -256,7 +260,7 @@ def test_docstrings_say_more_than_the_name() -> None:
             continue
         if path.parent.name == "protocol" and path.name in ENUM_MODULES:
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node, _ in statements(ast.parse(path.read_text())):
             if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 continue
             text = ast.get_docstring(node)
