@@ -18,6 +18,7 @@ pytest_plugins = [
     "tests.fixtures.dated",
     "tests.fixtures.machines",
     "tests.fixtures.nats",
+    "tests.fixtures.pages",
     "tests.fixtures.programs",
     "tests.fixtures.statements",
     "tests.fixtures.validator",

@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlencode, urljoin, urlsplit
 
 import aiohttp
 from yarl import URL
 
+from hubbub.server.core import pseudo_locales
+from tests.accented_pages import AccentedPages
 from tests.world import Actor, World
 
 PASSWORD = "correct horse battery"
@@ -122,6 +124,9 @@ class Page:
 class Browser:
     """A browser with its own cookies."""
 
+    accented_pages: ClassVar[AccentedPages | None] = None
+    """The pages of the test if it runs in the pseudo-locale (fixture `accented_pages`); None in English."""
+
     def __init__(self, world: World) -> None:
         self.world = world
         self.jar = aiohttp.CookieJar(unsafe=True)
@@ -134,10 +139,19 @@ class Browser:
 
     async def request(self, method: str, path: str, *, headers: dict[str, str] | None = None, data: Any = None) -> Page:
         """Send one request without following redirects."""
+        accented_pages = self.accented_pages
+        if accented_pages is not None:
+            headers = {"Accept-Language": pseudo_locales.ACCENTED} | (headers or {})
+            for fields in (data, urlsplit(path).query):
+                if isinstance(fields, str):
+                    accented_pages.add_form(fields)
         async with aiohttp.ClientSession(cookie_jar=self.jar) as client:
             target = URL(urljoin(self.world.url, path), encoded=True)
             async with client.request(method, target, headers=headers, data=data, allow_redirects=False) as response:
-                page = Page(response.status, response.headers, await response.text(), path)
+                body = await response.text()
+                if accented_pages is not None and response.headers.get("Content-Language") == pseudo_locales.ACCENTED:
+                    body = accented_pages.read_page(f"{method} {path}", body)
+                page = Page(response.status, response.headers, body, path)
         self.history.append(page)
         return page
 

@@ -6,6 +6,7 @@ numbers, so that they change only with the messages.
 
 import ast
 import io
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from hubbub.protocol.permissions import permission_names
 from hubbub.protocol.resources.developers import PRIVILEGED_INTENTS
 from hubbub.protocol.scopes import SCOPES
 from hubbub.server.core.translation import DOMAIN, FOLDER, TEMPLATE, list_translations
+from hubbub.server.transports.web import error_texts
 from hubbub.server.transports.web.consent import permission_label
 from tools import javascript_texts
 
@@ -35,6 +37,9 @@ ERROR_SLICES: Final = (
     "identity/administration",
     "identity/announcements",
     "identity/application_administration",
+    "identity/applications",
+    "identity/developers",
+    "identity/identity_providers",
     "identity/imports",
     "identity/legal_documents",
     "identity/login_providers",
@@ -42,8 +47,12 @@ ERROR_SLICES: Final = (
     "identity/oauth2",
     "identity/passkeys",
     "identity/registration",
+    "identity/teams",
     "identity/users",
+    "places/activity_proxies",
     "places/guild_administration",
+    "play/skus",
+    "play/subscriptions",
     "talk/reports",
 )
 """Slices whose error messages the forms of pages show."""
@@ -53,6 +62,9 @@ TEMPLATE_FUNCTIONS: Final = {"_": None, "gettext": None, "ngettext": (1, 2)}
 JAVASCRIPT_FUNCTIONS: Final = {"t": 1, "tn": 2, "tNodes": 1}
 """Functions of `ui/translation.js` with the number of their text arguments."""
 TEMPLATE_OPTIONS: Final = {"trimmed": "true", "trim_blocks": "true", "lstrip_blocks": "true", "silent": "false"}
+
+_ERROR_CODE_PATTERN: Final = re.compile("[A-Z][A-Z0-9_]+")
+_PROBLEM_FUNCTION_PATTERN: Final = re.compile(r"_?find_\w+_problem")
 
 Message = tuple[str | tuple[str, ...], list[str]]
 """ID of a message, with the plural if it has one, and comments for translators."""
@@ -85,6 +97,8 @@ def find_messages() -> Iterator[tuple[Path, str | tuple[str, ...], list[str]]]:
         for path in sorted((SERVER / name).rglob("*.py")):
             for text in _find_error_messages(path):
                 yield path, text, []
+    for kind in error_texts.SHOWN_ERRORS:
+        yield PACKAGE / "protocol" / "errors.py", kind.message, []
     for rule in SCOPES.values():
         yield PACKAGE / "protocol" / "scopes.py", rule.description, []
     for intent in PRIVILEGED_INTENTS.values():
@@ -99,13 +113,24 @@ def find_messages() -> Iterator[tuple[Path, str | tuple[str, ...], list[str]]]:
 
 
 def _find_error_messages(path: Path) -> Iterator[str]:
-    """Yield the literal messages of API errors: of `errors.invalid`, of `form.add` and of `errors.X(message=...)`."""
+    """Yield the literal messages of API errors.
+
+    They are arguments of `errors.invalid`, `form.add` and `errors.X(message=...)`, values of variables `message`, pairs of a
+    code and a message, and results of functions `find_..._problem`."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-            continue
-        if isinstance(node.func.value, ast.Name) and node.func.value.id in ("errors", "form"):
-            texts = [*node.args[2:3], *(keyword.value for keyword in node.keywords if keyword.arg == "message")]
-            yield from (text.value for text in texts if isinstance(text, ast.Constant) and isinstance(text.value, str))
+        nodes: list[ast.expr | None] = []
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="errors" | "form"))):
+                nodes = [*node.args[2:3], *(keyword.value for keyword in node.keywords if keyword.arg == "message")]
+            case ast.Assign(targets=[ast.Name(id="message")]):
+                nodes = [node.value]
+            case ast.Tuple(elts=[ast.Constant(value=str() as code), message]) if _ERROR_CODE_PATTERN.fullmatch(code):
+                nodes = [message]
+            case ast.FunctionDef() if _PROBLEM_FUNCTION_PATTERN.fullmatch(node.name):
+                nodes = [inner.value for inner in ast.walk(node) if isinstance(inner, ast.Return)]
+        for found in nodes:
+            if isinstance(found, ast.Constant) and isinstance(found.value, str):
+                yield found.value
 
 
 def _extract(

@@ -9,6 +9,8 @@ from hubbub.server.core.url_maps import MappedPath
 from tests.pages import Browser
 from tests.world import Actor, World
 
+pytestmark = pytest.mark.usefixtures("accented_pages")
+
 
 def url_map_path(actor: Actor, application_id: int | None = None) -> str:
     """Return the path of an application's URL map."""

@@ -12,6 +12,8 @@ from tests.server.admin_commands import run_admin_command
 from tests.server.identity.operators import create_operator
 from tests.world import World
 
+pytestmark = pytest.mark.usefixtures("accented_pages")
+
 
 async def create_jobs(world: World, *states: tuple[str, int], kind: str = "test.deliver") -> list[int]:
     """Create a job for each pair of state and number of attempts, and return their IDs.

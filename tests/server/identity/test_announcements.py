@@ -12,6 +12,8 @@ from tests.server.identity.operators import create_operator
 from tests.server.transports.web.test_console import open_browser
 from tests.world import Actor, World
 
+pytestmark = pytest.mark.usefixtures("accented_pages")
+
 DAY_MS = 24 * 3_600_000
 
 

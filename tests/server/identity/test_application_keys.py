@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from hubbub.protocol import codec
 from hubbub.protocol.resources.application_keys import KEY_OVERLAP_DAYS
 from tests.pages import Browser
@@ -9,6 +11,8 @@ from tests.receiver import Receiver, subscribe_to_events
 from tests.server.play.application_owners import DAY_MS, sign_in_owner
 from tests.server.play.test_webhook_events import send_event
 from tests.world import World
+
+pytestmark = pytest.mark.usefixtures("accented_pages")
 
 
 async def test_requests_are_signed_with_the_new_key_after_the_switch(

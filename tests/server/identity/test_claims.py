@@ -3,12 +3,16 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from hubbub.server.identity import imports
 from hubbub.server.transfer.importer import Importer
 from hubbub.server.transfer.sources import ArchiveSource
 from tests.pages import Browser
 from tests.server.archives import export_archive, fill_guild
 from tests.world import Actor, Guild, World
+
+pytestmark = pytest.mark.usefixtures("accented_pages")
 
 
 async def import_guild(world: World, tmp_path: Path) -> tuple[Actor, int, dict[str, str]]:

@@ -12,6 +12,8 @@ from tests.server.identity.operators import create_operator
 from tests.server.transports.web.test_console import open_browser
 from tests.world import Actor, ApiResponse, World
 
+pytestmark = pytest.mark.usefixtures("accented_pages")
+
 
 async def switch_off(operator: Actor, feature: str, **body: Any) -> None:
     (await operator.request("PUT", f"/admin/features/{feature}", json={"enabled": False, **body})).ok()

@@ -29,6 +29,8 @@ from tests.server.identity.operators import create_operator
 from tests.smtp import token_in
 from tests.world import NOW_MS, Actor, ApiResponse, World
 
+pytestmark = pytest.mark.usefixtures("accented_pages")
+
 StartWorld = Callable[..., Awaitable[World]]
 INVITES_PATH, REQUESTS_PATH = "/admin/registration-invites", "/admin/registrations"
 DAY_MS = 24 * 3_600_000

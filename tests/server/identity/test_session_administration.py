@@ -12,6 +12,8 @@ from tests.server.identity.accounts import PASSWORD, create_user_with_password
 from tests.server.identity.operators import create_operator
 from tests.world import Actor, World
 
+pytestmark = pytest.mark.usefixtures("accented_pages")
+
 
 @pytest.fixture
 def world_config(store_config: Config) -> Config:

@@ -10,6 +10,8 @@ from tests.pages import Browser
 from tests.server.identity.accounts import create_user_with_password, enable_totp, totp_code
 from tests.world import Actor, World
 
+pytestmark = pytest.mark.usefixtures("accented_pages")
+
 
 async def create_team(owner: Actor, name: str = "Sailors") -> Any:
     return (await owner.post("/teams", json={"name": name})).ok()

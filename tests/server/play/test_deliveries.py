@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from hubbub.protocol.enums import InteractionType
 from hubbub.protocol.resources.deliveries import DELIVERIES_MAX, DELIVERY_DAYS
 from tests.pages import Browser
@@ -10,6 +12,8 @@ from tests.server.play.application_owners import DAY_MS, sign_in_owner
 from tests.server.play.interaction_setup import create_interaction_setup
 from tests.server.play.test_webhook_events import send_event
 from tests.world import Actor, World
+
+pytestmark = pytest.mark.usefixtures("accented_pages")
 
 
 async def list_deliveries(owner: Actor, bot: Actor, query: str = "") -> list[Any]:

@@ -13,6 +13,8 @@ from tests.server.identity.operators import create_operator
 from tests.server.transports.web.test_console import open_browser
 from tests.world import Actor, ApiResponse, Guild, World
 
+pytestmark = pytest.mark.usefixtures("accented_pages")
+
 MIB = 1024 * 1024
 
 

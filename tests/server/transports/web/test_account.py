@@ -3,9 +3,13 @@
 import json
 import re
 
+import pytest
+
 from hubbub.server.identity.accounts.credentials import totp
 from tests.pages import PASSWORD, Browser
 from tests.world import Actor, World
+
+pytestmark = pytest.mark.usefixtures("accented_pages")
 
 
 async def register_browser(world: World) -> Browser:

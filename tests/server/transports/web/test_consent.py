@@ -9,6 +9,8 @@ from tests.oauth import REDIRECT, Client, create_application, create_pkce_pair, 
 from tests.pages import PASSWORD, Browser
 from tests.world import World
 
+pytestmark = pytest.mark.usefixtures("accented_pages")
+
 
 async def create_consent_request(
     world: World, scope: str = "identify", **parameters: object

@@ -1,5 +1,7 @@
 """The operator console without JavaScript: access, accounts, operator roles and the audit log."""
 
+import pytest
+
 from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.server.core.call import Call
 from hubbub.server.identity import administration
@@ -8,6 +10,8 @@ from tests.server.admin_commands import run_admin_command
 from tests.server.identity.accounts import create_user_with_password, enable_totp, log_in
 from tests.server.identity.operators import create_operator, grant_role
 from tests.world import Actor, World
+
+pytestmark = pytest.mark.usefixtures("accented_pages")
 
 DAY_MS = 24 * 3_600_000
 

@@ -1,8 +1,12 @@
 """The application pages of the operator console, without JavaScript."""
 
+import pytest
+
 from hubbub.protocol.operator_roles import OperatorRole
 from tests.server.transports.web.test_console import open_browser
 from tests.world import World
+
+pytestmark = pytest.mark.usefixtures("accented_pages")
 
 
 async def test_applications_are_searched(world: World) -> None:

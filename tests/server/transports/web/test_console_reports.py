@@ -12,6 +12,8 @@ from tests.server.talk.test_reports import create_guild_with_spam, list_cases, r
 from tests.server.transports.web.test_console import open_browser
 from tests.world import World
 
+pytestmark = pytest.mark.usefixtures("accented_pages")
+
 
 async def test_a_moderator_decides_about_a_report(world: World) -> None:
     browser, _ = await open_browser(world, OperatorRole.MODERATOR)

@@ -2,9 +2,13 @@
 
 from typing import Any
 
+import pytest
+
 from tests.oauth import Client, assert_oauth2_error, create_application
 from tests.pages import Browser
 from tests.world import World
+
+pytestmark = pytest.mark.usefixtures("accented_pages")
 
 
 async def authorize_device(client: Client) -> Any:

@@ -1,10 +1,14 @@
 """The page of a guild template."""
 
+import pytest
+
 from tests.pages import Browser
 from tests.server.identity.accounts import PASSWORD, register_user
 from tests.server.places.templates import create_template
 from tests.server.transports.web.test_invitations import fill_guild_list, sign_in_browser
 from tests.world import World
+
+pytestmark = pytest.mark.usefixtures("accented_pages")
 
 
 async def test_a_template_shows_its_content_and_creates_a_guild(world: World) -> None:

@@ -14,6 +14,8 @@ from tests.server.places.scheduled_events import channel_event, create_event, ex
 from tests.server.talk.private_channels import create_group
 from tests.world import Actor, Guild, World
 
+pytestmark = pytest.mark.usefixtures("accented_pages")
+
 
 def sign_in_browser(user: Actor) -> Browser:
     """Sign in as a user in a new browser, and return the browser."""

@@ -15,6 +15,9 @@ from hubbub.server.app import App
 from hubbub.server.core import pseudo_locales, translation
 from hubbub.server.core.config_sections import WebConfig
 from tests.pages import PASSWORD, Browser
+from tests.server.identity.operators import create_operator
+from tests.server.play.application_owners import sign_in_owner
+from tests.server.talk.test_file_administration import send_sized_file
 from tests.world import World, small_config
 
 
@@ -86,13 +89,47 @@ async def test_a_registered_user_has_the_language_of_the_registration_page(world
     assert _language((await browser.open("/settings/account")).body) == "es-ES ltr"
 
 
-async def test_developer_pages_and_the_reference_are_in_english(world: World) -> None:
-    browser = Browser(world)
-    browser.sign_in_as(await world.user())
+async def test_the_api_reference_is_in_english(world: World) -> None:
+    page = await Browser(world).request("GET", "/docs", headers={"Accept-Language": pseudo_locales.ACCENTED})
 
-    for path in ("/developers", "/docs"):
-        page = await browser.request("GET", path, headers={"Accept-Language": pseudo_locales.ACCENTED})
-        assert _language(page.body) == "en ltr"
+    assert _language(page.body) == "en ltr"
+
+
+@pytest.mark.parametrize(
+    ("locale", "file_size", "joined_day"),
+    [("de", "1,5 KiB", "18. November 2026"), ("es-ES", "1,5 KiB", "18 de noviembre de 2026")],
+)
+async def test_the_portal_and_the_console_have_the_language_dates_and_numbers_of_the_user(
+    world: World, locale: str, file_size: str, joined_day: str
+) -> None:
+    ann = await create_operator(world, "ann")
+    bot = await world.bot()
+    developer = await sign_in_owner(world, bot)
+    for user in (ann, developer):
+        (await user.patch("/users/@me", json={"locale": locale})).ok()
+    guild = await world.guild(ann)
+    (await send_sized_file(ann, guild.general, 1536, "notes.txt")).ok()
+    browser = Browser(world)
+
+    browser.sign_in_as(ann)
+    files, accounts = await browser.open("/admin/files"), await browser.open("/admin/users")
+    browser.sign_in_as(developer)
+    intents = await browser.open(f"/developers/{bot.application_id}/bot")
+
+    assert {_language(page.body) for page in (files, accounts, intents)} == {f"{locale} ltr"}
+    assert file_size in files.text
+    assert joined_day in accounts.text
+    assert "10.000" in intents.text
+
+
+async def test_errors_of_the_portal_are_in_the_language_of_the_page(world: World) -> None:
+    browser, ann = Browser(world), await world.user()
+    browser.sign_in_as(ann)
+    (await ann.patch("/users/@me", json={"locale": "de"})).ok()
+
+    page = await browser.submit(await browser.open("/developers"), "Anwendung erstellen", name="x")
+
+    assert (page.status, "Name: Die Länge muss zwischen 2 und 32 liegen." in page.text) == (400, True)
 
 
 async def test_pseudo_locales_exist_in_rehearsals_only(world: World) -> None:

@@ -1,8 +1,12 @@
 """Login, registration, logout and revoked sessions, without JavaScript, and the style sheet of the login page."""
 
+import pytest
+
 from hubbub.server.identity.accounts.credentials import totp
 from tests.pages import PASSWORD, Browser
 from tests.world import World
+
+pytestmark = pytest.mark.usefixtures("accented_pages")
 
 SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 

@@ -21,6 +21,8 @@ from tests.server.identity.accounts import create_user_with_password, enable_tot
 from tests.server.play.application_owners import sign_in_owner
 from tests.world import Actor, World
 
+pytestmark = pytest.mark.usefixtures("accented_pages")
+
 SECTIONS = (
     "",
     "/bot",

@@ -10,6 +10,8 @@ from tests.pages import PASSWORD, Browser, Page
 from tests.server.identity.accounts import create_user_with_password, enable_totp, totp_code
 from tests.world import World
 
+pytestmark = pytest.mark.usefixtures("accented_pages")
+
 
 @pytest.fixture
 def world_config(store_config: Config, provider: OpenIdProvider) -> Config:

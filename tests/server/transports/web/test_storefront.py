@@ -10,6 +10,8 @@ from tests.server.identity.accounts import PASSWORD, register_user
 from tests.server.play.purchases import publish_sku
 from tests.world import Actor, World
 
+pytestmark = pytest.mark.usefixtures("accented_pages")
+
 
 def store_path(bot: Actor) -> str:
     """Return the path of the store page of a bot's application."""

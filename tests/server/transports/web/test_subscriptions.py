@@ -11,6 +11,8 @@ from tests.server.play.application_owners import DAY_MS, sign_in_owner
 from tests.server.play.purchases import buy, publish_sku, received_events
 from tests.world import Actor, World
 
+pytestmark = pytest.mark.usefixtures("accented_pages")
+
 SUBSCRIPTIONS_PATH = "/settings/subscriptions"
 
 

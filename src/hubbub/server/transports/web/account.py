@@ -6,17 +6,17 @@ from aiohttp import web
 
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import accounts, harvests, login_providers, moderation_decisions, passkeys, users
-from hubbub.server.core.translation import gettext
+from hubbub.server.core.translation import gettext, gettext_noop
 from hubbub.server.transports.web import data_exports
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
 PATH: Final = "/settings/account"
 SECOND_FACTOR_PATH: Final = f"{PATH}/second-factor"
 DECISION_TEXTS: Final = {
-    "warn": "Warning",
-    "delete_message": "Deleted message",
-    "suspend_user": "Suspension of your account",
-    "suspend_guild": "Suspension of your guild",
+    "warn": gettext_noop("Warning"),
+    "delete_message": gettext_noop("Deleted message"),
+    "suspend_user": gettext_noop("Suspension of your account"),
+    "suspend_guild": gettext_noop("Suspension of your guild"),
 }
 REMOVE_PASSKEY_PATH: Final = PATH + r"/passkeys/{passkey_id:\d{1,19}}/remove"
 

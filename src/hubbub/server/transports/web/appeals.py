@@ -4,6 +4,7 @@ from aiohttp import web
 
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import moderation_decisions as wire
+from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web.account import PATH as ACCOUNT_PATH
 from hubbub.server.transports.web.account import show_settings
 from hubbub.server.transports.web.login import mask_login_error
@@ -37,4 +38,5 @@ async def appeal(request: PageRequest) -> web.Response:
         await request.call(wire.CREATE_APPEAL, request.path_parameter("decision_id"), body=body)
     except ApiError as error:
         return await show_settings(request, error, fields=())
-    return request.redirect(ACCOUNT_PATH, notice="Appeal sent. You receive a message when an operator has decided.")
+    notice = gettext("Appeal sent. You receive a message when an operator has decided.")
+    return request.redirect(ACCOUNT_PATH, notice=notice)

@@ -4,6 +4,7 @@ from aiohttp import web
 
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import placeholders as wire
+from hubbub.server.core.translation import gettext
 from hubbub.server.transports.web.conversations import PATH as CONVERSATIONS_PATH
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
@@ -27,5 +28,8 @@ async def claim_account(request: PageRequest) -> web.Response:
         claimed_account = await request.call(wire.CLAIM_PLACEHOLDER, body={"code": request.form.trimmed("code")})
     except ApiError as error:
         return request.render_errors("claim.html", error, fields=("code",), code="")
-    notice = f"You claimed the account {claimed_account.username}. Its messages become yours within a few minutes."
+    notice = gettext(
+        "You claimed the account {name}. Its messages become yours within a few minutes.",
+        name=claimed_account.username,
+    )
     return request.redirect(f"{CONVERSATIONS_PATH}/channels/{int(claimed_account.guild_id)}", notice=notice)

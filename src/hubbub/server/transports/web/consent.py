@@ -16,6 +16,7 @@ from hubbub.protocol.resources.oauth2 import AuthorizationPreview
 from hubbub.protocol.resources.webhooks import WEBHOOK_CHANNEL_TYPES
 from hubbub.server.core.translation import gettext
 from hubbub.server.transports.http.decoding import split_fields
+from hubbub.server.transports.web.error_texts import translate_error
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
 PATH: Final = "/oauth2/authorize"
@@ -107,7 +108,7 @@ async def _show_request(
     context: dict[str, Any] = {
         "preview": preview,
         "links": _policy_links(preview),
-        "returns_to": "the chat" if request.next_path else _redirect_label(preview.redirect_uri),
+        "returns_to": gettext("the chat") if request.next_path else _redirect_label(preview.redirect_uri),
         "permissions": _permission_choices(requested_permissions),
         "guilds": _guild_choices(preview, guild_id, (query.get("disable_guild_select") or [""])[-1]),
         "guild_id": guild_id,
@@ -209,8 +210,8 @@ def _redirect_label(redirect_uri: str | None) -> str | None:
         return None
     parts = urlsplit(redirect_uri)
     if parts.scheme not in ("http", "https"):
-        return "an app on this device"
-    return "an app on this computer" if parts.hostname in ("127.0.0.1", "::1", "localhost") else parts.netloc
+        return gettext("an app on this device")
+    return gettext("an app on this computer") if parts.hostname in ("127.0.0.1", "::1", "localhost") else parts.netloc
 
 
 def _return_to_application(request: PageRequest, url: str, preview: AuthorizationPreview) -> web.Response:
@@ -238,10 +239,12 @@ def _show_bad_request(request: PageRequest, error: ApiError) -> web.Response:
     messages: Sequence[str]
     if error.errors:
         messages = [
-            f"{name}: {leaf['_errors'][0]['message']}" for name, leaf in error.errors.items() if "_errors" in leaf
+            f"{name}: {translate_error(leaf['_errors'][0]['message'])}"
+            for name, leaf in error.errors.items()
+            if "_errors" in leaf
         ]
     else:
-        messages = [str(body.get("error_description") or body.get("message"))]
+        messages = [translate_error(str(body.get("error_description") or body.get("message")))]
     return request.render(
         "bad_request.html",
         status=error.status,

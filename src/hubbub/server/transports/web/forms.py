@@ -12,6 +12,7 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.operation import Uploads
 from hubbub.server.core.translation import gettext, gettext_noop, ngettext
 from hubbub.server.transports.http import decoding, multipart, request_limits
+from hubbub.server.transports.web.error_texts import translate_error
 
 BODY_BYTES_MAX: Final = 64 * 1024
 """Size limit of a form without its file, in bytes."""
@@ -28,29 +29,46 @@ FIELD_LABELS: Final = {
     "action": gettext_noop("Decision"),
     "art_image": gettext_noop("Image"),
     "art_name": gettext_noop("Key"),
+    "audit_reason": gettext_noop("Reason for the audit log"),
+    "channel_id": gettext_noop("Channel"),
     "clients": gettext_noop("Client IDs"),
+    "code": gettext_noop("Code"),
     "confirm": gettext_noop("Confirmation"),
     "content": gettext_noop("Text"),
     "currency": gettext_noop("Currency"),
     "custom_install_url": gettext_noop("Custom install link"),
     "deletion_reason": gettext_noop("Reason for the deletion"),
     "description": gettext_noop("Description"),
+    "email": gettext_noop("Email"),
     "emoji_image": gettext_noop("Image"),
     "emoji_name": gettext_noop("Name"),
     "ends_at": gettext_noop("Ends at"),
     "event_webhooks_url": gettext_noop("URL"),
     "expires_in_days": gettext_noop("Days"),
     "flags": gettext_noop("Privileged intents"),
+    "global_name": gettext_noop("Display name"),
     "grace_days": gettext_noop("Grace period"),
+    "guild_id": gettext_noop("Guild"),
+    "guild_name": gettext_noop("Guild name"),
     "guild_scopes": gettext_noop("Scopes"),
     "icon": gettext_noop("Icon"),
     "interactions_endpoint_url": gettext_noop("Interactions endpoint URL"),
+    "invite": gettext_noop("Invite"),
     "kind": gettext_noop("Type"),
+    "level": gettext_noop("Level"),
+    "login": gettext_noop("Username or email"),
+    "message": gettext_noop("Message to the operators"),
     "name": gettext_noop("Name"),
+    "new_owner": gettext_noop("Username of the new owner"),
+    "new_password": gettext_noop("New password"),
+    "note": gettext_noop("Note"),
     "oidc_issuer_url": gettext_noop("Issuer"),
     "owner": gettext_noop("Username of the new owner"),
+    "password": gettext_noop("Password"),
+    "permissions": gettext_noop("Permissions"),
     "price": gettext_noop("Price"),
     "privacy_policy_url": gettext_noop("Privacy policy"),
+    "quota_mib": gettext_noop("Quota in MiB"),
     "reason": gettext_noop("Reason"),
     "redirect_uri": gettext_noop("Redirect URI"),
     "role": gettext_noop("Role"),
@@ -61,13 +79,18 @@ FIELD_LABELS: Final = {
     "team_id": gettext_noop("Transfer to a team"),
     "terms_of_service_url": gettext_noop("Terms of service"),
     "test_username": gettext_noop("Username"),
+    "text": gettext_noop("Text"),
     "type": gettext_noop("Provider"),
+    "url": gettext_noop("URL"),
     "url_map": gettext_noop("Prefixes and targets"),
+    "user_code": gettext_noop("Device code"),
     "user_id": gettext_noop("New owner"),
     "user_scopes": gettext_noop("Scopes"),
+    "username": gettext_noop("Username"),
     "uses_max": gettext_noop("Uses"),
+    "webhook_channel_id": gettext_noop("Channel"),
 }
-"""Labels of the form fields of the developer portal, for the list of errors above a form."""
+"""Labels of form fields, for the list of errors above a form."""
 
 
 def field_label(name: str) -> str:
@@ -153,8 +176,7 @@ class FormProblems:
             return
         if error.errors:
             for path, messages in error.messages_by_field():
-                # Messages of the API that users can read are in the catalogue (`tools/translations.py`).
-                self.by_field.setdefault(path, []).extend(gettext(message) for message in messages)
+                self.by_field.setdefault(path, []).extend(translate_error(message) for message in messages)
             self.general = self.by_field.pop("", [])
         else:
             self.general = [error_text(error)]
@@ -182,7 +204,7 @@ class FormProblems:
             if name in field_names:
                 problems.by_field[name] = messages
             else:
-                problems.general += [f"{name}: {message}" for message in messages]
+                problems.general += [f"{field_label(name)}: {message}" for message in messages]
         return problems
 
 
@@ -195,7 +217,7 @@ def error_text(error: ApiError) -> str:
     if error.kind is errors.NOT_AUTHORIZED_ON_APPLICATION:
         return gettext("This application is private. Only its owner can install it.")
     body = error.body()
-    return gettext(str(body.get("error_description") or body.get("message") or error.kind.message))
+    return translate_error(str(body.get("error_description") or body.get("message") or error.kind.message))
 
 
 def _duration_text(seconds: int) -> str:

@@ -53,8 +53,8 @@ _CLIENT_PERMISSIONS: Final = (
 )
 """Permissions-Policy of the chat client, which makes calls. Frames of activities get none of these."""
 
-ENGLISH_PATHS: Final = ("/admin", "/developers", "/docs")
-"""Prefixes of the paths of pages that are in English: tools of developers and operators (decisions/0136)."""
+ENGLISH_PATHS: Final = ("/docs",)
+"""Prefixes of the paths of pages that are in English: the API reference (decisions/0136)."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -1,5 +1,6 @@
 """Portal page that lists the commands of an application, global and per guild."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -60,6 +61,8 @@ DENIED_TEXTS: Final[dict[int, str]] = {
     CommandPermissionType.USER: gettext_noop("Denied for user {id}"),
     CommandPermissionType.CHANNEL: gettext_noop("Denied for channel {id}"),
 }
+
+_FIRST_LETTER_PATTERN: Final = re.compile(r"[^\W\d_]")
 
 
 @page("GET", PATH)
@@ -144,7 +147,7 @@ def _contexts_text(command: ApplicationCommand) -> str:
 def _join_labels(labels: Mapping[int, str], values: Sequence[int]) -> str:
     """Return the labels of the values as a list that begins with an uppercase letter."""
     text = ", ".join(gettext(labels[value]) if value in labels else str(value) for value in values)
-    return text[:1].upper() + text[1:]
+    return _FIRST_LETTER_PATTERN.sub(lambda match: match[0].upper(), text, count=1)
 
 
 def _permission_texts(permissions: CommandPermissions | None) -> list[str]:

@@ -17,6 +17,7 @@ from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.resources import activity_proxies, webhook_events
 from hubbub.protocol.resources.applications import Application
 from hubbub.server.core.translation import gettext, gettext_noop
+from hubbub.server.transports.web.error_texts import translate_error
 from hubbub.server.transports.web.page_requests import PageRequest, page
 from hubbub.server.transports.web.portal.common import (
     APPLICATION_PATH,
@@ -86,6 +87,8 @@ STATUS_TEXTS: dict[int, str] = {
     EventWebhooksStatus.ENABLED: gettext_noop("On"),
     EventWebhooksStatus.DISABLED_BY_PLATFORM: gettext_noop("Turned off by the platform: too many deliveries failed"),
 }
+MAPPING_LABELS = {"prefix": gettext_noop("prefix"), "target": gettext_noop("target")}
+"""Names of the parts of a URL mapping."""
 FORGED_SIGNATURE_TEXT = gettext_noop(
     "Turned off by the platform: the endpoint accepted a forged signature, so its URL was removed"
 )
@@ -243,8 +246,8 @@ def _add_line_numbers(error: ApiError, line_numbers: Sequence[int]) -> ApiError:
                 message = gettext(
                     "Line {number}, {field}: {message}",
                     number=line_number,
-                    field=name,
-                    message=gettext(leaf_error["message"]),
+                    field=gettext(MAPPING_LABELS.get(name, name)),
+                    message=translate_error(leaf_error["message"]),
                 )
                 form.add("url_map", leaf_error["code"], message)
     return form.error() if form else error
