@@ -46,7 +46,7 @@ _UNACCENTED: Final = {ord(pseudo_locales.transform(pseudo_locales.ACCENTED, lett
 _PLAIN_WORD_PATTERN: Final = re.compile(rf"(?<!\w)(?=[A-Za-z]*[{_LETTERS}])(?=[A-Z]*[a-z])[A-Za-z]{{2,}}(?!\w)")
 """A word of several letters that is in English. Words in uppercase, such as `EUR`, are codes."""
 _IDENTIFIER_PATTERN: Final = re.compile(r"\{\w+\}|[\w@:/-]*(?:[._:/@+-]|\d)[\w{}][^\s\[\]]*|\w*[\d_]\w*")
-"""A word that is no natural language: URL, host, email address, wire name, software with its version."""
+"""A URL, host, email address, wire name, or software with its version."""
 _QUOTE_PATTERN: Final = re.compile(r"“[^”]*”")
 """A value that a text quotes."""
 _PARAMETER_PATTERN: Final = re.compile(r"^\w+(?=: \[)")

@@ -38,7 +38,7 @@ _TEXT_PATTERN = re.compile(r"[A-Z][a-z]+(?: [a-z]+)* [a-z]+|[A-Z][a-z]+ [A-Z]?[a
 """A text of several words. Single words and lowercase words are names of classes, attributes or keys more often."""
 
 
-def _page_templates() -> dict[str, str]:
+def _read_templates() -> dict[str, str]:
     """Return the templates by path."""
     return {
         path.relative_to(folder).as_posix(): path.read_text()
@@ -98,7 +98,7 @@ def test_the_markup_of_templates_contains_no_text() -> None:
     environment = Environment(extensions=["jinja2.ext.i18n"])
     found = {
         name: find_plain_texts(read_texts(_read_markup(environment, source)))
-        for name, source in _page_templates().items()
+        for name, source in _read_templates().items()
     }
 
     assert _remove_known_texts(found) == {}
@@ -108,7 +108,7 @@ def test_expressions_of_templates_contain_no_text() -> None:
     environment = Environment(extensions=["jinja2.ext.i18n"])
     found = {
         name: filter(_TEXT_PATTERN.search, _find_constants(environment.parse(source)))
-        for name, source in _page_templates().items()
+        for name, source in _read_templates().items()
     }
 
     assert _remove_known_texts(found) == {}
@@ -126,7 +126,7 @@ def test_modules_of_pages_contain_no_unmarked_text() -> None:
 
 def test_every_field_of_a_form_has_a_label_for_the_list_of_errors() -> None:
     pattern = re.compile(r"(?:parts\.(?:field|textarea|select)|macros\.file)\(\"([a-z_]+)\"")
-    names = {name for source in _page_templates().values() for name in pattern.findall(source)}
+    names = {name for source in _read_templates().values() for name in pattern.findall(source)}
 
     assert len(names) > 30
     assert sorted(names - forms.FIELD_LABELS.keys()) == []

@@ -156,7 +156,7 @@ def translate_error(message: str) -> str:
     text = REPLACEMENTS.get(message)
     if text is not None:
         return gettext(text)
-    for pattern, text in _patterns():
+    for pattern, text in _compile_patterns():
         match = pattern.fullmatch(message)
         if match is not None:
             values = match.groupdict()
@@ -168,13 +168,13 @@ def translate_error(message: str) -> str:
 
 
 @functools.cache
-def _patterns() -> list[tuple[re.Pattern[str], str]]:
+def _compile_patterns() -> list[tuple[re.Pattern[str], str]]:
     """Return the messages with values as patterns, with their texts."""
     texts = [*REPLACEMENTS.items(), *((message, message) for message in MESSAGES_WITH_VALUES)]
-    return [(_compile(message), text) for message, text in texts if "{" in message]
+    return [(_compile_pattern(message), text) for message, text in texts if "{" in message]
 
 
-def _compile(message: str) -> re.Pattern[str]:
+def _compile_pattern(message: str) -> re.Pattern[str]:
     seen: set[str] = set()
     parts = []
     for index, part in enumerate(_PLACEHOLDER_PATTERN.split(message)):
