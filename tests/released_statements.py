@@ -62,10 +62,12 @@ def store_statements(release: str, recording: str) -> None:
                 untyped_statements = find_invalid(connection, statements)
         finally:
             stop_postgres(Path(folder))
-    kept = [text for text in statements if text not in untyped_statements]
+    kept_statements = [text for text in statements if text not in untyped_statements]
     FOLDER.mkdir(exist_ok=True)
-    (FOLDER / f"{release}.json").write_text(json.dumps(kept, indent=0, ensure_ascii=False) + "\n")
-    print(f"{len(kept)} statements of {release}; {len(untyped_statements)} cannot be checked without their values")
+    (FOLDER / f"{release}.json").write_text(json.dumps(kept_statements, indent=0, ensure_ascii=False) + "\n")
+    print(
+        f"{len(kept_statements)} statements of {release}; {len(untyped_statements)} cannot be checked without their values"
+    )
 
 
 if __name__ == "__main__":

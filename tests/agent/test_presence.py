@@ -128,10 +128,10 @@ async def test_an_activity_set_while_disconnected_is_sent_after_resume(world: Wo
     await program.call("SET_ACTIVITY", {"activity": {"state": "before"}})
     await setup.wait_activities(bool)
     session_id, gateway = account.state.session_id, account._gateway
-    can_reconnect = asyncio.Event()
+    reconnect_event = asyncio.Event()
 
     async def wait_before_reconnect(_: float) -> None:
-        await can_reconnect.wait()
+        await reconnect_event.wait()
 
     gateway.sleep = wait_before_reconnect
     assert gateway._socket is not None
@@ -140,7 +140,7 @@ async def test_an_activity_set_while_disconnected_is_sent_after_resume(world: Wo
         while account.is_ready:
             await asyncio.sleep(0.01)
     assert (await program.call("SET_ACTIVITY", {"activity": {"state": "meanwhile"}}))["state"] == "meanwhile"
-    can_reconnect.set()
+    reconnect_event.set()
 
     await setup.wait_activities(lambda activities: activities and activities[0]["state"] == "meanwhile")
     assert (account.state.session_id, gateway.session_id) == (session_id, session_id)

@@ -270,8 +270,8 @@ def check_uses(uses: Sequence[Use], limits: Mapping[str, int], final_user_ids: M
         final = final_user_ids[key]
         if len(final) > limit or len(acknowledged_users) > limit:
             violations.append(f"{key}: {len(final)} effects and {len(acknowledged_users)} acknowledged uses of {limit}")
-        if lost := acknowledged_users - final:
-            violations.append(f"{key}: the acknowledged uses of {sorted(lost)} have no effect")
+        if lost_users := acknowledged_users - final:
+            violations.append(f"{key}: the acknowledged uses of {sorted(lost_users)} have no effect")
         if unexpected_users := final - possible:
             violations.append(f"{key}: {sorted(unexpected_users)} used it without an acknowledged or unknown use")
     return violations
@@ -315,8 +315,10 @@ def check_stream(stream: Stream, sends: Sequence[Send]) -> list[str]:
         violations.append("the sequence numbers have gaps or repetitions")
     counts = Counter(stream.messages)
     violations += [f"{content!r} was delivered {count} times" for (_, _, content), count in counts.items() if count > 1]
-    sent = {(send.channel_id, send.content) for send in sends if send.outcome is not Outcome.FAILED}
-    violations += [f"{content!r} was delivered, but not sent" for id, _, content in counts if (id, content) not in sent]
+    sent_messages = {(send.channel_id, send.content) for send in sends if send.outcome is not Outcome.FAILED}
+    violations += [
+        f"{content!r} was delivered, but not sent" for id, _, content in counts if (id, content) not in sent_messages
+    ]
     if stream.is_open:
         # A send that repeats an earlier one with its nonce is acknowledged, although READY may contain the message.
         first_starts: dict[tuple[str, str], float] = {}

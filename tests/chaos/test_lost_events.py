@@ -13,19 +13,19 @@ async def test_a_session_after_lost_events_receives_messages_of_a_channel_that_i
 
     # A second session is starting: it waits for the bus after it has joined its guild.
     flush, flush_count = bus.flush, 0
-    is_waiting, may_continue = asyncio.Event(), asyncio.Event()
+    wait_event, continue_event = asyncio.Event(), asyncio.Event()
 
     async def flush_and_wait() -> None:
         nonlocal flush_count
         flush_count += 1
         if flush_count == 2:
-            is_waiting.set()
-            await may_continue.wait()
+            wait_event.set()
+            await continue_event.wait()
         await flush()
 
     bus.flush = flush_and_wait  # type: ignore[method-assign]
     starting_task = asyncio.create_task(bob.connect())
-    await is_waiting.wait()
+    await wait_event.wait()
 
     # The event of a new channel is lost, and the bus reports the gap.
     publish = database.on_commit
@@ -36,7 +36,7 @@ async def test_a_session_after_lost_events_receives_messages_of_a_channel_that_i
     bus.notify_gap()
 
     session = await alice.connect()
-    may_continue.set()
+    continue_event.set()
     starting_task.cancel()
     await asyncio.gather(starting_task, return_exceptions=True)
     await alice.post(f"/channels/{channel_id}/messages", json={"content": "hello"})

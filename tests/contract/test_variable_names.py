@@ -14,7 +14,9 @@ FOLDERS = ("src", "tests", "tools", "bench", "examples", "packages")
 PREPOSITIONS = frozenset({"by", "for", "from", "in", "of", "on", "to", "under", "with", "without"})
 """First words of phrases. A bound of a range may be named by `before`, `after`, `since` or `until`."""
 
-PARTICIPLE_PATTERN = re.compile(r"[a-z]+(?:ed|ing)")
+PARTICIPLE_PATTERN = re.compile(
+    r"[a-z]+(?:ed|ing)|bought|broken|built|given|heard|held|kept|made|seen|sent|shown|taken"
+)
 ESTABLISHED_WORDS = frozenset(
     re.findall(
         r"\w+",
@@ -34,6 +36,9 @@ OWN_NAMES = (
     "tests/server/voice/",
 )
 """Beginnings of paths whose participles are terms, such as a prepared statement or a protected packet."""
+
+
+EVENT_CONSTRUCTORS = ("asyncio.Event", "threading.Event")
 
 
 def find_local_variables(tree: ast.AST) -> Iterator[ast.Name]:
@@ -60,6 +65,26 @@ def is_phrase(name: str) -> bool:
 def is_participle(name: str) -> bool:
     """Return whether a name is a participle that does not say what the variable holds."""
     return PARTICIPLE_PATTERN.fullmatch(name) is not None and name not in ESTABLISHED_WORDS
+
+
+def find_misnamed_events(tree: ast.AST) -> Iterator[str]:
+    """Yield the predicates that name an event of asyncio or threading, which is always true as a condition."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and ast.unparse(node.value).strip("()").startswith(EVENT_CONSTRUCTORS):
+            names = (name.id for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name))
+            yield from (name for name in names if name.startswith(("can_", "has_", "is_", "may_")))
+
+
+def test_events_are_not_named_as_predicates() -> None:
+    problems = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for folder in FOLDERS
+        for path in python_files(ROOT / folder)
+        if THIRD_PARTY_FOLDERS.isdisjoint(path.parts)
+        for name in find_misnamed_events(parse_file(path))
+    ]
+
+    assert not problems, "Name the event, such as `arrival_event`:\n" + "\n".join(problems)
 
 
 def test_variables_say_what_they_hold() -> None:
@@ -90,3 +115,8 @@ def test_variables_say_what_they_hold() -> None:
 def test_vague_names_are_found(source: str, names: list[str]) -> None:
     variables = [variable.id for variable in find_local_variables(ast.parse(source))]
     assert [name for name in variables if is_phrase(name) or is_participle(name)] == names
+
+
+def test_events_with_the_name_of_a_predicate_are_found() -> None:
+    source = "is_open, arrival_event = asyncio.Event(), asyncio.Event()\nhas_ended = threading.Event()\nis_late = True"
+    assert list(find_misnamed_events(ast.parse(source))) == ["is_open", "has_ended"]

@@ -242,12 +242,12 @@ def test_every_role_has_a_disruption_budget_and_a_service_for_its_pods() -> None
     for role in ROLES:
         labels = workload(role)["spec"]["template"]["metadata"]["labels"]
         assert workload(role)["spec"]["selector"]["matchLabels"] == labels
-        found = {
+        found_files = {
             each["kind"]: each["spec"]["selector"]
             for each in manifests()
             if each["metadata"]["name"] == f"hubbub-{role}" and each["kind"] != "StatefulSet"
         }
-        assert found == {"PodDisruptionBudget": {"matchLabels": labels}, "Service": labels}
+        assert found_files == {"PodDisruptionBudget": {"matchLabels": labels}, "Service": labels}
     [ingress] = [each for each in manifests() if each["kind"] == "Ingress"]
     backends = [path["backend"]["service"]["name"] for path in ingress["spec"]["rules"][0]["http"]["paths"]]
     assert backends == ["hubbub-gateway", "hubbub-api"]

@@ -93,7 +93,7 @@ def requirements(wheel: Path) -> list[Requirement]:
 
 def closure(required_name: list[Requirement], extras: set[str]) -> dict[str, importlib.metadata.Distribution]:
     """Return the installed distributions that satisfy requirements and their own requirements, by name."""
-    found: dict[str, importlib.metadata.Distribution] = {}
+    found_distributions: dict[str, importlib.metadata.Distribution] = {}
     visited_requirements: set[tuple[str, frozenset[str]]] = set()
     pending_requirements = [(requirement, frozenset(extras)) for requirement in required_name]
     while pending_requirements:
@@ -106,10 +106,10 @@ def closure(required_name: list[Requirement], extras: set[str]) -> dict[str, imp
         if (name, requested_extras) in visited_requirements:
             continue
         visited_requirements.add((name, requested_extras))
-        distribution = found[name] = importlib.metadata.distribution(name)
+        distribution = found_distributions[name] = importlib.metadata.distribution(name)
         assert requirement.specifier.contains(distribution.version, prereleases=True), requirement
         pending_requirements += [(Requirement(line), requested_extras) for line in distribution.requires or ()]
-    return found
+    return found_distributions
 
 
 class Environment:

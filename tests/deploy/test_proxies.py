@@ -136,7 +136,7 @@ def nginx_example(deployment: Deployment) -> tuple[list[str], dict[str, str]]:
     """Return command and environment of nginx with the example, in which ports, names and certificates are replaced."""
     example = (ROOT / "deploy" / "nginx" / "hubbub.conf").read_text()
     plain_port = choose_free_port()
-    for shown, real in {
+    for shown_address, real in {
         "listen [::]:80;": "",
         "listen [::]:443 ssl http2;": "",
         "listen 80;": f"listen 127.0.0.1:{plain_port};",
@@ -148,8 +148,8 @@ def nginx_example(deployment: Deployment) -> tuple[list[str], dict[str, str]]:
         "/etc/letsencrypt/live/chat.example.org/fullchain.pem": str(deployment.files.certificate),
         "/etc/letsencrypt/live/chat.example.org/privkey.pem": str(deployment.files.key),
     }.items():
-        assert shown in example, shown
-        example = example.replace(shown, real)
+        assert shown_address in example, shown_address
+        example = example.replace(shown_address, real)
     return nginx_command(deployment.folder, example), {}
 
 
@@ -191,12 +191,12 @@ EXAMPLES: Final[dict[str, Callable[[Deployment], tuple[list[str], dict[str, str]
 @pytest.fixture
 async def deployment(tmp_path: Path) -> AsyncIterator[Deployment]:
     """A running server that expects one proxy."""
-    made = Deployment(tmp_path)
+    deployment = Deployment(tmp_path)
     try:
-        await made.server.start()
-        yield made
+        await deployment.server.start()
+        yield deployment
     finally:
-        made.server.stop()
+        deployment.server.stop()
 
 
 async def send_files_through_proxy(deployment: Deployment, token: str, count: int, size: int) -> Any:

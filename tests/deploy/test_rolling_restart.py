@@ -148,13 +148,13 @@ async def test_a_rolling_restart_fails_no_request_and_ends_no_session(
         bot = Bot(intents=discord.Intents(guilds=True, guild_messages=True))
         async with run_bot(bot, await create_bot(alice, guild_id)):
             clients = [Client(await GatewaySession(user, gateway).open()) for user in (alice, bob, alice, bob)]
-            sent: list[str] = []
+            sent_contents: list[str] = []
             failures: list[Any] = []
-            is_stopping = asyncio.Event()
+            stop_event = asyncio.Event()
 
             async def send_messages(sender: int) -> None:
                 number = 0
-                while not is_stopping.is_set():
+                while not stop_event.is_set():
                     number += 1
                     content = f"{sender} {number}"
                     try:
@@ -166,12 +166,12 @@ async def test_a_rolling_restart_fails_no_request_and_ends_no_session(
                                 failures.append((response.status, response.body))
                     except aiohttp.ClientError as error:
                         failures.append(error)
-                    sent.append(content)
+                    sent_contents.append(content)
 
             senders = [asyncio.create_task(send_messages(number)) for number in range(SENDER_COUNT)]
             for process in processes:
                 await process.restart()
-            is_stopping.set()
+            stop_event.set()
             await asyncio.gather(*senders)
             assert not failures
             await alice.post(f"/channels/{channel_id}/messages", {"content": "end"})
@@ -182,10 +182,10 @@ async def test_a_rolling_restart_fails_no_request_and_ends_no_session(
                 assert client.resume_count >= 1
                 assert GatewayOpcode.INVALID_SESSION not in [frame["op"] for frame in session.other_frames]
                 assert session.sequence_numbers() == list(range(1, len(session.dispatches) + 1))
-                assert sorted(session.message_contents()) == sorted([*sent, "end"])
+                assert sorted(session.message_contents()) == sorted([*sent_contents, "end"])
                 await session.close()
             # Bots without the privileged intent receive messages without their content.
-            for _ in range(len(sent) + 1):
+            for _ in range(len(sent_contents) + 1):
                 await bot.wait_event("message")
             await bot.wait_event("resumed")
             assert {"message", "ready", "guild_available"}.isdisjoint(record[0] for record in bot.inbox.events)

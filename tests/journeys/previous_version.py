@@ -17,10 +17,10 @@ def find_previous_version() -> str | None:
         return commit
     command = ["git", "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD^"]
     try:
-        found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        search_result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     except OSError:
         return None
-    return found.stdout.strip() or None
+    return search_result.stdout.strip() or None
 
 
 def extract_source(folder: Path) -> Path:

@@ -189,17 +189,17 @@ async def test_a_deafened_caller_neither_receives_nor_sends_audio(call_lobby: Ca
 async def wait_for_captured_audio(caller: CallParticipant, start_position: int, seconds: float = 0.5) -> None:
     """Wait until a player's microphone has run for this many seconds."""
     loop = asyncio.get_running_loop()
-    has_captured = asyncio.Event()
+    capture_event = asyncio.Event()
     tone = caller.tone
 
     def capture(*args: Any) -> None:
         tone(*args)
         if tone.position - start_position > 48_000 * seconds:
-            loop.call_soon_threadsafe(has_captured.set)
+            loop.call_soon_threadsafe(capture_event.set)
 
     caller.call._state.on_captured_audio = capture
     async with asyncio.timeout(60):
-        await has_captured.wait()
+        await capture_event.wait()
     caller.call._state.on_captured_audio = tone
 
 

@@ -275,9 +275,9 @@ async def test_presence_set_right_after_connecting_is_sent_with_the_session(
     await zoe.client.close()
 
 
-@pytest.mark.parametrize("during_first_connect", [True, False])
+@pytest.mark.parametrize("is_first_connect", [True, False])
 async def test_presence_set_during_an_outage_is_sent_after_recovery(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, during_first_connect: bool
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_first_connect: bool
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     mary, zoe = await create_friends(world)
@@ -291,7 +291,7 @@ async def test_presence_set_during_an_outage_is_sent_after_recovery(
 
     gateway.sleep = set_presence
     world.app.faults.add(HttpFault(effect="status", status=503, route="/gateway"))
-    if during_first_connect:
+    if is_first_connect:
         await mary.client.disconnect()
         await mary.client.connect()
     else:

@@ -86,7 +86,7 @@ def test_source_contains_no_name_of_a_gateway_event(package: str) -> None:
     names = event_names()
 
     # The agent publishes local RPC events, some of which have the names of gateway events, so only its comparisons count.
-    found = {
+    found_texts = {
         f"{file}: {text}"
         for file, tree in parse_files(package)
         for part in (
@@ -97,7 +97,7 @@ def test_source_contains_no_name_of_a_gateway_event(package: str) -> None:
     }
 
     assert len(names) > 80
-    assert found == set()
+    assert found_texts == set()
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -105,10 +105,10 @@ def test_source_contains_no_name_of_an_rpc_command_or_event(package: str) -> Non
     # ERROR is a log level as well; mypy checks the types of the names that the SDK and the agent send.
     names = {*RpcCommand, *RpcEvent} - {RpcEvent.ERROR, *OTHER_NAMES}
 
-    found = {f"{file}: {text}" for file, tree in parse_files(package) for text in strings(tree) if text in names}
+    found_texts = {f"{file}: {text}" for file, tree in parse_files(package) for text in strings(tree) if text in names}
 
     assert len(names) > 90
-    assert found == set()
+    assert found_texts == set()
 
 
 @pytest.mark.parametrize("enum", [RpcCommand, RpcEvent])

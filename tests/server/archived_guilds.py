@@ -320,20 +320,20 @@ class GuildBuilder:
 
     def _add_messages(self, channel: dict[str, Any], *, first_id: str | None = None, depth: int = 0) -> None:
         """Add messages to a channel or thread, with threads that start at some of them and threads without a message."""
-        sent: list[dict[str, Any]] = []
+        sent_records: list[dict[str, Any]] = []
         for number in range(self.draw(st.integers(0 if first_id is None else 1, 4))):
-            message = self._draw_message(channel, sent)
+            message = self._draw_message(channel, sent_records)
             if number == 0 and first_id is not None:
                 message["id"] = first_id
-            sent.append(message)
+            sent_records.append(message)
             if depth == 0 and "webhook_id" not in message and self.draw(st.booleans()):
                 message["flags"] = "32"
                 self._add_thread(channel, message["id"])
-        self.records.setdefault("messages", []).extend(sent)
+        self.records.setdefault("messages", []).extend(sent_records)
         if depth == 0 and "type" not in channel and self.draw(st.booleans()):
             self._add_thread(channel, None)
 
-    def _draw_message(self, channel: dict[str, Any], sent: list[dict[str, Any]]) -> dict[str, Any]:
+    def _draw_message(self, channel: dict[str, Any], sent_records: list[dict[str, Any]]) -> dict[str, Any]:
         number = self._number()
         message: dict[str, Any] = {
             "channel_id": channel["id"],
@@ -349,8 +349,8 @@ class GuildBuilder:
             role = self.draw(st.sampled_from(self.records["roles"]))
             message["content"] += f" <@&{role['id']}>"
             message["mention_roles"] = [role["id"]]
-        if sent and self.draw(st.booleans()):
-            other = self.draw(st.sampled_from(sent))
+        if sent_records and self.draw(st.booleans()):
+            other = self.draw(st.sampled_from(sent_records))
             reference = {"type": 0, "channel_id": channel["id"], "message_id": other["id"], "guild_id": GUILD_ID}
             message |= {"type": int(MessageType.REPLY), "reference": reference}
         for name, value in (("edited_ms", NOW_MS - 3), ("pinned_ms", NOW_MS - 2), ("tts", 1)):

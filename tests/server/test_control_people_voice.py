@@ -43,11 +43,11 @@ async def test_people_receive_the_audio_that_others_play(rehearsal: Rehearsal) -
     packets = opus_packets(10)
 
     playing_task = asyncio.create_task(rehearsal.act("alice", "voice/play", file=ogg_file(packets)))
-    heard = (await rehearsal.act("bob", "voice/hear", user="alice", quiet_ms=1000)).ok()
+    recorded_audio = (await rehearsal.act("bob", "voice/hear", user="alice", quiet_ms=1000)).ok()
 
     assert (await playing_task).ok() == {"frames": 10, "duration_ms": 200}
-    assert (heard["user"], heard["frames"], heard["duration_ms"]) == ("alice", 10, 200)
-    assert ogg.read_packets(base64.b64decode(heard["file"])) == packets
+    assert (recorded_audio["user"], recorded_audio["frames"], recorded_audio["duration_ms"]) == ("alice", 10, 200)
+    assert ogg.read_packets(base64.b64decode(recorded_audio["file"])) == packets
     # The recording was returned, so it is not returned again.
     response = await rehearsal.act("bob", "voice/hear", timeout_ms=50)
     assert (response.status, response.json["message"]) == (409, "bob heard nothing within 0.05 s")
@@ -61,8 +61,11 @@ async def test_audio_is_recorded_from_the_join_on(rehearsal: Rehearsal) -> None:
     packets = opus_packets(5)
     (await rehearsal.act("carol", "voice/play", file=ogg_file(packets))).ok()
     for name in ("alice", "bob"):
-        heard = (await rehearsal.act(name, "voice/hear")).ok()
-        assert (heard["user"], ogg.read_packets(base64.b64decode(heard["file"]))) == ("carol", packets)
+        recorded_audio = (await rehearsal.act(name, "voice/hear")).ok()
+        assert (recorded_audio["user"], ogg.read_packets(base64.b64decode(recorded_audio["file"]))) == (
+            "carol",
+            packets,
+        )
 
 
 async def test_a_join_without_a_voice_server_is_rejected_with_the_reason() -> None:

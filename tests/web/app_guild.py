@@ -225,8 +225,8 @@ class Panel(discord.ui.View):
         await interaction.followup.send(f"it is {select.values[0].name}")
 
 
-def add_commands(tree: app_commands.CommandTree[App], guild: discord.Object, may_respond: asyncio.Event) -> None:
-    """Add the app's commands. `think` waits for `may_respond` before it sends its deferred response."""
+def add_commands(tree: app_commands.CommandTree[App], guild: discord.Object, respond_event: asyncio.Event) -> None:
+    """Add the app's commands. `think` waits for `respond_event` before it sends its deferred response."""
 
     @tree.command(guild=guild, description="Says hello to a member")
     @app_commands.describe(member="the member to greet", times="how often", city="where they are")
@@ -254,7 +254,7 @@ def add_commands(tree: app_commands.CommandTree[App], guild: discord.Object, may
     @group.command(description="Thinks, and answers you alone")
     async def think(interaction: discord.Interaction) -> None:
         await interaction.response.defer(thinking=True, ephemeral=True)
-        await may_respond.wait()
+        await respond_event.wait()
         await interaction.edit_original_response(content="thought it over")
 
     tree.add_command(group)
@@ -279,10 +279,10 @@ def add_commands(tree: app_commands.CommandTree[App], guild: discord.Object, may
 @asynccontextmanager
 async def run_app(app_guild: AppGuild) -> AsyncIterator[tuple[App, asyncio.Event]]:
     """Run the app of the guild with its commands; yield the bot and the event that its deferred response waits for."""
-    may_respond = asyncio.Event()
+    respond_event = asyncio.Event()
     async with run_bot(App(), app_guild.bot.token) as app:
         assert isinstance(app, App)
         guild = discord.Object(app_guild.guild.id)
-        add_commands(app.tree, guild, may_respond)
+        add_commands(app.tree, guild, respond_event)
         await app.tree.sync(guild=guild)
-        yield app, may_respond
+        yield app, respond_event

@@ -257,14 +257,14 @@ async def test_a_modal_with_files_can_be_submitted_on_a_phone(discord_py_guild: 
 
 async def test_a_deferred_ephemeral_response_is_shown_only_to_its_user(discord_py_guild: AppGuild) -> None:
     async with (
-        run_app(discord_py_guild) as (_, may_respond),
+        run_app(discord_py_guild) as (_, respond_event),
         discord_py_guild.open_window(discord_py_guild.bob) as window,
         discord_py_guild.open_window(discord_py_guild.alice) as other_window,
     ):
         await window.run_command("slow think")
         thinking_message = window.page.locator("li.message.ephemeral")
         await thinking_message.get_by_text("Thinking").wait_for()
-        may_respond.set()
+        respond_event.set()
         response = await window.wait_message("thought it over")
         await response.get_by_text("Only you can see this").wait_for()
         # Other users do not see the response.

@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 WEEKDAYS = "lunes|martes|miércoles|jueves|viernes|sábado|domingo"
 
 
-async def test_a_user_chooses_spanish_and_client_dates_and_pages_follow(platform: ChatPlatform) -> None:
+async def test_client_dates_and_pages_are_in_the_language_that_a_user_chooses(platform: ChatPlatform) -> None:
     nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
     guild = await platform.world.guild(nora, tom)
     (await tom.post(f"/channels/{guild.general}/messages", json={"content": "hola"})).ok()

@@ -22,8 +22,8 @@ class RunFindings:
     @staticmethod
     def add_intents(intents: dict[str, list[str]], application: str, names: Iterable[str]) -> None:
         """Add names of intents to those of an application."""
-        known = intents.setdefault(application, [])
-        known += [name for name in names if name not in known]
+        known_intents = intents.setdefault(application, [])
+        known_intents += [name for name in names if name not in known_intents]
 
     def encode(self) -> dict[str, Any]:
         """Return the findings in the form that an xdist worker sends."""

@@ -113,9 +113,9 @@ def test_an_exception_of_a_multi_port_prevents_later_calls() -> None:
 
 
 def test_bindings_of_slices_that_are_not_mounted_are_allowed() -> None:
-    bound = compose((), [double.bind(lambda call, number: number)])
+    bound_ports = compose((), [double.bind(lambda call, number: number)])
 
-    assert list(bound) == [double]
+    assert list(bound_ports) == [double]
     with pytest.raises(PortError, match=r"describe.*slice numbers"):
         compose((slice_with(describe=describe),), [double.bind(lambda call, number: number)])
 

@@ -145,11 +145,11 @@ async def test_a_scanner_that_does_not_respond_is_bounded(
 
 
 def test_invalid_settings_are_reported(tmp_path: Path) -> None:
-    broken = tmp_path / "broken.txt"
-    broken.write_text("no hash\n")
+    broken_path = tmp_path / "broken.txt"
+    broken_path.write_text("no hash\n")
     for scanning_config, problem in (
         (ScanningConfig(hash_file=str(tmp_path / "missing.txt")), "cannot be read"),
-        (ScanningConfig(hash_file=str(broken)), "line 1"),
+        (ScanningConfig(hash_file=str(broken_path)), "line 1"),
         (ScanningConfig(scanner="no_such_module:Scanner"), "cannot be loaded"),
         (ScanningConfig(scanner="os:getcwd"), "has no scan method"),
         (ScanningConfig(scanner="os"), "must be module:name"),
@@ -198,7 +198,7 @@ async def test_a_file_is_sent_to_clamd_in_chunks(tmp_path: Path) -> None:
     assert received == [data, b""]
 
 
-async def test_responses_of_clamd_are_understood(tmp_path: Path) -> None:
+async def test_responses_of_clamd_are_parsed(tmp_path: Path) -> None:
     path = tmp_path / "clamd.sock"
     scanner = Clamd(f"unix://{path}")
 

@@ -245,15 +245,15 @@ async def test_a_slow_or_missing_page_has_no_preview(
     guild: Guild, website: Website, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(preview_requests, "REQUEST_TIMEOUT_SECONDS", 0.05)
-    is_ended = asyncio.Event()
+    end_event = asyncio.Event()
 
     async def wait(_: web.Request) -> web.Response:
-        await is_ended.wait()
+        await end_event.wait()
         return web.Response()
 
     slow_link = website.add_handler("/slow", wait)
     assert await send_and_get_embeds(guild, f"{slow_link} {website.url}/missing http://127.0.0.1:1/") == []
-    is_ended.set()
+    end_event.set()
 
 
 async def test_only_the_start_of_a_large_page_is_read(guild: Guild, website: Website) -> None:
@@ -456,11 +456,11 @@ async def test_a_bot_replaces_its_embeds_and_keeps_the_previews(guild: Guild, we
 
 
 async def test_a_message_that_was_deleted_or_edited_meanwhile_gets_no_preview(guild: Guild, website: Website) -> None:
-    has_arrived, may_respond = asyncio.Event(), asyncio.Event()
+    arrival_event, respond_event = asyncio.Event(), asyncio.Event()
 
     async def respond_later(_: web.Request) -> web.Response:
-        has_arrived.set()
-        await may_respond.wait()
+        arrival_event.set()
+        await respond_event.wait()
         return web.Response(text=TITLED_PAGE, content_type="text/html")
 
     link = website.add_handler("/", respond_later)
@@ -469,12 +469,12 @@ async def test_a_message_that_was_deleted_or_edited_meanwhile_gets_no_preview(gu
     session = await guild.owner.connect()
     running_task = asyncio.create_task(guild.world.run_due_jobs())
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-        await has_arrived.wait()
+        await arrival_event.wait()
     path = f"/channels/{guild.general}/messages"
     (await guild.owner.delete(f"{path}/{deleted_message['id']}")).ok()
     (await guild.owner.patch(f"{path}/{edited_message['id']}", json={"content": "never mind"})).ok()
     await session.next("MESSAGE_UPDATE")
-    may_respond.set()
+    respond_event.set()
     await running_task
 
     assert (await get_message(guild.owner, edited_message))["embeds"] == []
@@ -576,7 +576,7 @@ async def test_the_cache_is_trimmed(guild: Guild, website: Website, monkeypatch:
     assert not await world.write(lambda call: store.trim(call.tx, call.now_ms, 10))
 
 
-async def test_users_and_guilds_have_limits_that_the_cache_does_not_count_for(
+async def test_cached_previews_do_not_count_towards_the_limits_of_users_and_guilds(
     store_config: Config, website: Website, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jobs, "USER_FETCH_LIMIT", RateLimit(2, 60))

@@ -12,10 +12,10 @@ from hubbub.server.transports.voice.reception import Reception
 
 def send_for_a_second(limit: BitrateLimit, capacity: int) -> None:
     """Send at the limit over a link with a capacity in bits per second, and update the limit."""
-    sent = limit.bits_per_second
+    sent_bits = limit.bits_per_second
     for _ in range(100):
-        limit.record_packet(sent // 800)
-    limit.record_loss(max(0.0, 1 - capacity / sent))
+        limit.record_packet(sent_bits // 800)
+    limit.record_loss(max(0.0, 1 - capacity / sent_bits))
     limit.update(1.0)
 
 

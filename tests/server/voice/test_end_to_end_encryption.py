@@ -20,15 +20,15 @@ MakeEncryptedCaller = Callable[..., Coroutine[Any, Any, EncryptedCaller]]
 @pytest.fixture
 async def make_member(make_caller: MakeCaller, guild: Guild) -> AsyncIterator[MakeEncryptedCaller]:
     """A function that creates a caller with end-to-end encryption for a channel, by default the lounge."""
-    created: list[EncryptedCaller] = []
+    created_callers: list[EncryptedCaller] = []
 
     async def create(channel_id: int | None = None) -> EncryptedCaller:
         member = EncryptedCaller(await make_caller(), channel_id or guild.channels["Lounge"])
-        created.append(member)
+        created_callers.append(member)
         return member
 
     yield create
-    for member in created:
+    for member in created_callers:
         if member._task is not None:
             await member.stop()
 
@@ -155,16 +155,16 @@ async def test_many_members_join_in_parallel(make_member: MakeEncryptedCaller) -
 
     await asyncio.gather(*(join(member) for member in members))
     # Two members leave while the group is still being created.
-    leaving, staying = members[:2], members[2:]
-    for member in leaving:
+    leaving_members, staying_members = members[:2], members[2:]
+    for member in leaving_members:
         await member.stop()
         await member.caller.socket.close(code=1000)
-    for member in staying:
-        await member.wait_group_members(*staying)
-    staying[0].caller.send_frame(bytes(staying[0].dave_session.encrypt_opus(b"still here?")))
-    for member in staying[1:]:
+    for member in staying_members:
+        await member.wait_group_members(*staying_members)
+    staying_members[0].caller.send_frame(bytes(staying_members[0].dave_session.encrypt_opus(b"still here?")))
+    for member in staying_members[1:]:
         _, frame = await member.caller.receive_media()
         assert (
-            bytes(member.dave_session.decrypt(staying[0].caller.actor.id, davey.MediaType.audio, frame))
+            bytes(member.dave_session.decrypt(staying_members[0].caller.actor.id, davey.MediaType.audio, frame))
             == b"still here?"
         )

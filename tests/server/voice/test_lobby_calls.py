@@ -392,10 +392,10 @@ async def test_a_resumed_gateway_session_receives_missed_voice_states(world: Wor
     await socket.receive_json()
     resume = {"token": player_of(alice).header, "session_id": ready["session_id"], "seq": last_sequence}
     await socket.send_json({"op": GatewayOpcode.RESUME, "d": resume})
-    missed = []
-    while "RESUMED" not in missed:
-        missed.append((await socket.receive_json())["t"])
-    assert missed.count(VOICE_STATE_EVENT) == 1
+    missed_states = []
+    while "RESUMED" not in missed_states:
+        missed_states.append((await socket.receive_json())["t"])
+    assert missed_states.count(VOICE_STATE_EVENT) == 1
     await socket.close()
 
 

@@ -469,8 +469,8 @@ def test_a_replay_window_accepts_each_number_once() -> None:
 @given(st.lists(st.integers(0, 100), max_size=60))
 def test_no_number_is_accepted_twice(numbers: list[int]) -> None:
     window = ReplayWindow(32)
-    accepted = [number for number in numbers if window.record(number)]
-    assert len(accepted) == len(set(accepted))
+    accepted_numbers = [number for number in numbers if window.record(number)]
+    assert len(accepted_numbers) == len(set(accepted_numbers))
 
 
 def test_reception_counts_lost_packets() -> None:

@@ -103,8 +103,8 @@ async def test_two_friends_call_each_other(friends: FriendPair) -> None:
     }
 
     (await alice.actor.post(f"/channels/{channel_id}/call/ring", json={"recipients": None})).ok()
-    ringing = await bob.session.next("CALL_UPDATE")
-    assert ringing == {
+    ring_update = await bob.session.next("CALL_UPDATE")
+    assert ring_update == {
         "channel_id": str(channel_id),
         "message_id": message["id"],
         "region": "local",
@@ -128,11 +128,11 @@ async def test_two_friends_call_each_other(friends: FriendPair) -> None:
     await bob.update_voice_state(None)
     await wait_left_event(alice, bob)
     assert await alice.session.next("CALL_DELETE") == {"channel_id": str(channel_id)}
-    ended = await alice.session.next("MESSAGE_UPDATE")
-    assert ended["call"]["participants"] == [str(alice.actor.id), str(bob.actor.id)]
-    assert ended["call"]["ended_timestamp"].startswith("2026-11-18T")
-    (stored_messages,) = (await bob.actor.get(f"/channels/{channel_id}/messages")).ok()
-    assert stored_messages["call"] == ended["call"]
+    ended_message = await alice.session.next("MESSAGE_UPDATE")
+    assert ended_message["call"]["participants"] == [str(alice.actor.id), str(bob.actor.id)]
+    assert ended_message["call"]["ended_timestamp"].startswith("2026-11-18T")
+    (stored_message,) = (await bob.actor.get(f"/channels/{channel_id}/messages")).ok()
+    assert stored_message["call"] == ended_message["call"]
     # The next call has its own message.
     await bob.update_voice_state(channel_id)
     assert (await alice.session.next("CALL_CREATE"))["message_id"] != message["id"]

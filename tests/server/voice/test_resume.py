@@ -33,8 +33,8 @@ async def test_missed_messages_are_sent_after_resumed(world: World, guild: Guild
     await caller.open_socket()
     await caller.send_json(VoiceOpcode.RESUME, resume_payload(caller, seq_ack=seq))
     await caller.next(VoiceOpcode.RESUMED)
-    replayed = [(await caller.receive_frame()) for _ in range(3)]
-    assert [(frame["op"], frame["seq"]) for frame in replayed] == [
+    replayed_frames = [(await caller.receive_frame()) for _ in range(3)]
+    assert [(frame["op"], frame["seq"]) for frame in replayed_frames] == [
         (VoiceOpcode.SPEAKING, seq + number) for number in (1, 2, 3)
     ]
     # The key, SSRC and address are still valid.

@@ -75,31 +75,33 @@ async def test_changes_during_the_handshake_are_sent_with_the_session_descriptio
     guild: Guild, make_caller: MakeCaller
 ) -> None:
     lounge_id = guild.channels["Lounge"]
-    leaving, quicker, slower = await make_caller(), await make_caller(), await make_caller()
-    await leaving.join_and_connect(lounge_id)
-    for caller in (slower, quicker):
+    leaving_caller, quicker_caller, slower_caller = await make_caller(), await make_caller(), await make_caller()
+    await leaving_caller.join_and_connect(lounge_id)
+    for caller in (slower_caller, quicker_caller):
         await caller.join(lounge_id)
         await caller.open_socket()
         await caller.identify()
-    assert (await slower.next(VoiceOpcode.CLIENTS_CONNECT))["user_ids"] == [str(leaving.actor.id)]
-    await quicker.discover_ip()
-    await quicker.select_protocol()
-    await quicker.send_json(VoiceOpcode.SPEAKING, {"speaking": 1, "delay": 0, "ssrc": quicker.ready["ssrc"]})
-    await leaving.socket.close(code=1000)
-    assert (await quicker.next(VoiceOpcode.CLIENT_DISCONNECT))["user_id"] == str(leaving.actor.id)
-    assert VoiceOpcode.CLIENT_DISCONNECT not in slower.opcodes()
+    assert (await slower_caller.next(VoiceOpcode.CLIENTS_CONNECT))["user_ids"] == [str(leaving_caller.actor.id)]
+    await quicker_caller.discover_ip()
+    await quicker_caller.select_protocol()
+    await quicker_caller.send_json(
+        VoiceOpcode.SPEAKING, {"speaking": 1, "delay": 0, "ssrc": quicker_caller.ready["ssrc"]}
+    )
+    await leaving_caller.socket.close(code=1000)
+    assert (await quicker_caller.next(VoiceOpcode.CLIENT_DISCONNECT))["user_id"] == str(leaving_caller.actor.id)
+    assert VoiceOpcode.CLIENT_DISCONNECT not in slower_caller.opcodes()
 
-    await slower.select_protocol()
+    await slower_caller.select_protocol()
 
-    frames = {frame["op"]: frame["d"] for frame in slower.frames if not isinstance(frame, tuple)}
-    assert frames[VoiceOpcode.CLIENT_DISCONNECT] == {"user_id": str(leaving.actor.id)}
-    assert frames[VoiceOpcode.CLIENTS_CONNECT] == {"user_ids": [str(quicker.actor.id)]}
+    frames = {frame["op"]: frame["d"] for frame in slower_caller.frames if not isinstance(frame, tuple)}
+    assert frames[VoiceOpcode.CLIENT_DISCONNECT] == {"user_id": str(leaving_caller.actor.id)}
+    assert frames[VoiceOpcode.CLIENTS_CONNECT] == {"user_ids": [str(quicker_caller.actor.id)]}
     assert frames[VoiceOpcode.SPEAKING] == {
         "speaking": 1,
-        "ssrc": quicker.ready["ssrc"],
-        "user_id": str(quicker.actor.id),
+        "ssrc": quicker_caller.ready["ssrc"],
+        "user_id": str(quicker_caller.actor.id),
     }
-    assert (await quicker.next(VoiceOpcode.CLIENTS_CONNECT))["user_ids"] == [str(slower.actor.id)]
+    assert (await quicker_caller.next(VoiceOpcode.CLIENTS_CONNECT))["user_ids"] == [str(slower_caller.actor.id)]
 
 
 async def test_callers_in_other_channels_are_not_announced(guild: Guild, make_caller: MakeCaller) -> None:
@@ -165,8 +167,8 @@ async def test_video_is_announced_with_the_assigned_ssrcs(guild: Guild, make_cal
     await second_caller.send_json(
         VoiceOpcode.VIDEO, {"audio_ssrc": ssrc, "video_ssrc": ssrc + 1, "rtx_ssrc": ssrc + 2, "streams": [stream]}
     )
-    announced = await first_caller.next(VoiceOpcode.VIDEO)
-    assert (announced["user_id"], announced["video_ssrc"]) == (str(second_caller.actor.id), ssrc + 1)
+    announcement = await first_caller.next(VoiceOpcode.VIDEO)
+    assert (announcement["user_id"], announcement["video_ssrc"]) == (str(second_caller.actor.id), ssrc + 1)
     await second_caller.send_json(
         VoiceOpcode.VIDEO, {"audio_ssrc": ssrc, "video_ssrc": 99, "rtx_ssrc": 0, "streams": []}
     )

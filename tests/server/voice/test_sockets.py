@@ -31,7 +31,7 @@ def test_the_voice_server_is_enabled_by_a_certificate_or_an_endpoint(tmp_path: P
 
 def test_a_renewed_certificate_has_the_same_authority(tmp_path: Path) -> None:
     first_certificate = certificates.issue(tmp_path / "voice", ["voice.example"])
-    trusted = first_certificate.authority.read_bytes()
+    trusted_authority = first_certificate.authority.read_bytes()
     certificate = x509.load_pem_x509_certificate(first_certificate.certificate.read_bytes())
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert names.get_values_for_type(x509.DNSName) == ["localhost", "voice.example"]
@@ -39,9 +39,11 @@ def test_a_renewed_certificate_has_the_same_authority(tmp_path: Path) -> None:
     for path in (tmp_path / "voice").iterdir():
         if "key" in path.name:
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    renewed = certificates.issue(tmp_path / "voice", [])
-    assert renewed.authority.read_bytes() == trusted
-    assert renewed.certificate.read_bytes() != certificate.public_bytes(certificates.serialization.Encoding.PEM)
+    renewed_certificate = certificates.issue(tmp_path / "voice", [])
+    assert renewed_certificate.authority.read_bytes() == trusted_authority
+    assert renewed_certificate.certificate.read_bytes() != certificate.public_bytes(
+        certificates.serialization.Encoding.PEM
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,8 +89,8 @@ async def test_the_doctor_reports_the_voice_settings(tmp_path: Path) -> None:
         "ok",
         "clients connect to a free port and send packets to 127.0.0.1",
     )
-    proxied = await voice_finding(voice_config(endpoint="voice.example"))
-    assert proxied.message == "clients connect to voice.example and send packets to 127.0.0.1"
+    proxied_finding = await voice_finding(voice_config(endpoint="voice.example"))
+    assert proxied_finding.message == "clients connect to voice.example and send packets to 127.0.0.1"
     invalid = await voice_finding(voice_config(certificate_file=str(certificate.key)))
     assert invalid.level == "problem"
 

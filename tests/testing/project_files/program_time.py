@@ -28,8 +28,8 @@ def test_the_time_of_the_program_follows_the_clock(hubbub: Platform, hubbub_prog
 async def test_an_event_loop_continues(hubbub: Platform, hubbub_program_time: None) -> None:
     await hubbub.users["alice"].send_message("general", "before")
     await hubbub.clock.advance(days=400)
-    sent = await hubbub.users["alice"].send_message("general", "after")
-    assert sent["timestamp"].startswith(datetime.now(UTC).date().isoformat())
+    sent_message = await hubbub.users["alice"].send_message("general", "after")
+    assert sent_message["timestamp"].startswith(datetime.now(UTC).date().isoformat())
 
 
 def test_the_time_is_restored() -> None:

@@ -18,8 +18,8 @@ def test_actions_are_awaited_and_do_not_block_the_loop(hubbub: Platform) -> None
         async with trio.open_nursery() as nursery:
             nursery.start_soon(wait)
             await trio.lowlevel.checkpoint()
-            sent = await alice.send_message("general", "hello")
-        assert received[0]["id"] == sent["id"]
+            sent_message = await alice.send_message("general", "hello")
+        assert received[0]["id"] == sent_message["id"]
         with pytest.raises(EventNotReceived):
             await bob.expect("MESSAGE_CREATE", content="never", within=0.1)
         with trio.move_on_after(0.1):

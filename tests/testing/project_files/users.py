@@ -72,8 +72,8 @@ def test_users_join_a_call(hubbub: Platform) -> None:
     for user in (alice, bob):
         user.join_voice("Lounge", audio=True)
     assert alice.play(ogg.write_file(packets)) == {"frames": 5, "duration_ms": 100}
-    heard = bob.hear(alice)
-    assert (heard["user_id"], ogg.read_packets(heard["file"])) == (alice.id, packets)
+    recorded_audio = bob.hear(alice)
+    assert (recorded_audio["user_id"], ogg.read_packets(recorded_audio["file"])) == (alice.id, packets)
 
 
 def test_users_authorize_applications(hubbub: Platform) -> None:

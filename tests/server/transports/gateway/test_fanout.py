@@ -358,8 +358,8 @@ async def test_only_sessions_that_missed_a_guild_event_are_invalidated(
     )
     clients = [await platform.start_session(platform.create_bot(user_id=user_id)) for user_id in (5, 6)]
     other_guild = await platform.start_session(platform.create_bot(user_id=7))
-    broken = Dispatch(event="MESSAGE_CREATE", body=None, audience=GuildAudience(GUILD_ID), refresh=refresh)  # type: ignore[arg-type]
-    platform.bus.publish(f"guild.{GUILD_ID}", broken)
+    broken_dispatch = Dispatch(event="MESSAGE_CREATE", body=None, audience=GuildAudience(GUILD_ID), refresh=refresh)  # type: ignore[arg-type]
+    platform.bus.publish(f"guild.{GUILD_ID}", broken_dispatch)
     for client in clients:
         assert (await client.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
         await client.identify(client.token)
@@ -374,8 +374,8 @@ async def test_a_guild_failure_while_a_session_starts_invalidates_it(platform: G
     await platform.create_guild(sample_guild(), member_roles={5: []})
     client = await platform.connect()
     await client.identify(platform.create_bot(user_id=5))
-    broken = Dispatch(event="MESSAGE_CREATE", body=None, audience=GuildAudience(GUILD_ID))  # type: ignore[arg-type]
-    platform.bus.publish(f"guild.{GUILD_ID}", broken)
+    broken_dispatch = Dispatch(event="MESSAGE_CREATE", body=None, audience=GuildAudience(GUILD_ID))  # type: ignore[arg-type]
+    platform.bus.publish(f"guild.{GUILD_ID}", broken_dispatch)
     assert (await client.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
     await client.identify(client.token)
     await client.next_event("GUILD_CREATE")
@@ -389,8 +389,8 @@ async def test_all_sessions_of_a_user_who_missed_an_event_are_invalidated(
 ) -> None:
     clients = [await platform.start_session(platform.create_bot(user_id=5), guild_count=0) for _ in range(2)]
     other_session = await platform.start_session(platform.create_bot(user_id=6), guild_count=0)
-    broken = Dispatch(event="USER_UPDATE", body=None, audience=UserAudience.of(5))  # type: ignore[arg-type]
-    platform.bus.publish(subject, broken)
+    broken_dispatch = Dispatch(event="USER_UPDATE", body=None, audience=UserAudience.of(5))  # type: ignore[arg-type]
+    platform.bus.publish(subject, broken_dispatch)
     for client in clients:
         assert (await client.next_payload(GatewayOpcode.INVALID_SESSION))["d"] is False
         await client.identify(client.token)

@@ -22,17 +22,17 @@ async def blocked_store(server: HttpHarness) -> AsyncIterator[Callable[[], Await
     """Block the store until the yielded function is called or the block ends."""
     # The caller's token is cached before the store is blocked.
     assert (await server.request("GET", "/users/@me")).status == 200
-    is_blocked, may_continue = threading.Event(), threading.Event()
+    blocked_event, continue_event = threading.Event(), threading.Event()
 
     def block(_: object) -> None:
-        is_blocked.set()
-        may_continue.wait()
+        blocked_event.set()
+        continue_event.wait()
 
     blocking_task = asyncio.create_task(server.db.write(block))
-    await asyncio.to_thread(is_blocked.wait)
+    await asyncio.to_thread(blocked_event.wait)
 
     async def release() -> None:
-        may_continue.set()
+        continue_event.set()
         await blocking_task
 
     try:

@@ -131,12 +131,12 @@ async def test_reports_are_assigned_on_the_command_line(world: World) -> None:
         await run_admin_command(world, "assign-report", case["id"], "ann")
     assert "to ben" in await run_admin_command(world, "assign-report", case["id"], "ben")
 
-    assert [found["assignee_name"] for found in await list_cases(ann)] == ["ben"]
+    assert [found_case["assignee_name"] for found_case in await list_cases(ann)] == ["ben"]
     assert "(assigned to ben)" in await run_admin_command(world, "list-reports", "--assignee", "ben")
     assert await run_admin_command(world, "list-reports", "--assignee", "ann") == "No reports found."
     assert "assigned to: ben" in await run_admin_command(world, "show-report", case["id"])
     await run_admin_command(world, "unassign-report", case["id"])
-    assert [found["assignee_name"] for found in await list_cases(ann)] == [None]
+    assert [found_case["assignee_name"] for found_case in await list_cases(ann)] == [None]
     await run_admin_command(world, "decide-report", case["id"], "warn", "--reason", "Stay polite")
     assert "warn: Stay polite" in await run_admin_command(world, "list-decisions")
     with pytest.raises(AdminError, match="already decided"):

@@ -109,10 +109,10 @@ async def test_subscriptions_show_their_guild_and_renewal(world: World) -> None:
         await publish_sku(bot, name="Gold", price=999),
         await publish_sku(bot, name="Silver", price=499),
     )
-    bought = await buy(alice, gold_sku_id)
+    bought_subscription = await buy(alice, gold_sku_id)
     (
         await alice.patch(
-            f"/users/@me/subscriptions/{bought['subscription']['id']}", json={"sku_id": str(silver_sku_id)}
+            f"/users/@me/subscriptions/{bought_subscription['subscription']['id']}", json={"sku_id": str(silver_sku_id)}
         )
     ).ok()
     crown_sku_id = await publish_sku(realm, name="Crown", flags=SkuFlags.GUILD_SUBSCRIPTION)

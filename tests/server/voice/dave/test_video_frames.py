@@ -85,9 +85,9 @@ def test_parameters_and_slice_headers_of_an_h264_frame_stay_clear(
 @given(units=av1_frames)
 def test_headers_of_av1_units_stay_clear_and_the_last_one_loses_its_size(pair: Pair, units: list[Av1Unit]) -> None:
     encrypted_frame = encrypt(pair, "av1", write_av1(units))
-    sent = write_sent_av1(units)
-    assert encrypted_frame[0] == sent[0]
-    assert decrypt(pair, encrypted_frame) == sent
+    sent_frame = write_sent_av1(units)
+    assert encrypted_frame[0] == sent_frame[0]
+    assert decrypt(pair, encrypted_frame) == sent_frame
 
 
 @many_frames

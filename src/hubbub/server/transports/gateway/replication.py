@@ -197,15 +197,15 @@ class SessionReplication:
         numbers = self._bus.received_numbers()
         if numbers is None:
             return None, []
-        held = self._find_held()
-        held_ids = [replica.id for replica in held if replica not in self._held]
-        released_replicas = [replica for replica in self._held if replica not in held]
+        held_replicas = self._find_held()
+        held_ids = [replica.id for replica in held_replicas if replica not in self._held]
+        released_replicas = [replica for replica in self._held if replica not in held_replicas]
         for replica in released_replicas:
             del self._held[replica]
-        for replica in held:
+        for replica in held_replicas:
             self._held.setdefault(replica, now)
         packet_indexes: dict[Packet, int] = {}
-        updated_replicas = [replica for replica in self._pending if replica not in held]
+        updated_replicas = [replica for replica in self._pending if replica not in held_replicas]
         updates = [self._build_update(replica, packet_indexes) for replica in updated_replicas]
         for replica in updated_replicas:
             del self._pending[replica]
@@ -242,11 +242,11 @@ class SessionReplication:
 
     def _find_held(self) -> set[Replica]:
         """Return the replicas to whose sessions some of the received events were not sent yet."""
-        held: set[Replica] = set()
+        held_replicas: set[Replica] = set()
         for sessions in (*self._context.busy_hubs.values(), self._context.sessions_with_reads):
-            held.update(session.replica for session in sessions if isinstance(session.replica, Replica))
-        held.update(replica for replica in self._pending if replica.has_changes and not _is_settled(replica))
-        return held
+            held_replicas.update(session.replica for session in sessions if isinstance(session.replica, Replica))
+        held_replicas.update(replica for replica in self._pending if replica.has_changes and not _is_settled(replica))
+        return held_replicas
 
     def _build_update(self, replica: Replica, packet_indexes: dict[Packet, int]) -> ReplicaUpdate:
         """Return the changes of a replica, and add its events to those of the batch."""

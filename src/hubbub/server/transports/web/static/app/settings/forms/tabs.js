@@ -45,10 +45,10 @@ export function settingsTabs(label, tabs) {
   const list = h("div", { role: "tablist", class: "settings-tabs", "aria-label": label }, buttons);
   list.addEventListener("keydown", event => {
     const index = buttons.indexOf(/** @type {any} */ (document.activeElement));
-    const to = { [FORWARD_KEY]: index + 1, [BACKWARD_KEY]: index - 1, Home: 0, End: buttons.length - 1 }[event.key];
-    if (to === undefined) return;
+    const target = { [FORWARD_KEY]: index + 1, [BACKWARD_KEY]: index - 1, Home: 0, End: buttons.length - 1 }[event.key];
+    if (target === undefined) return;
     event.preventDefault();
-    const next = (to + buttons.length) % buttons.length;
+    const next = (target + buttons.length) % buttons.length;
     choose(next);
     buttons[next].focus();
   });
