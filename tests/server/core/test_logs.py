@@ -190,7 +190,7 @@ def test_a_record_that_cannot_be_formatted_is_reported_instead_of_raised(logs: L
 
 
 @pytest.mark.parametrize(
-    ("part", "count", "cleaned"),
+    ("part", "count", "cleaned_text"),
     [
         ("a", 500_000, "a" * 32_768),
         ("a-", 250_000, "a-" * 16_384),
