@@ -44,8 +44,8 @@ def visible_activities(
 ) -> tuple[list[dict[str, Any]], list[ActivitySecrets]]:
     """Return the activities that other users see, and their hidden parts (join secrets and button URLs).
 
-    `requested` are the activities that the session set, and `previous_presence` is its previous presence, or None. An activity
-    that is unchanged since then keeps its `created_at`.
+    `requested_activities` are the activities that the session set, and `previous_presence` is its previous presence, or None.
+    An activity that is unchanged since then keeps its `created_at`.
     """
     if actor.kind == "bearer":
         # An OAuth2 session may set one activity, and only of its own application.
