@@ -44,6 +44,7 @@ RESULTS: Final[dict[str, Any]] = {
     "forums": ["first", "text", ["new"]],
     "polls": ["Lunch?", ["Soup", "Bread"]],
     "stickers": ["wave", ["wave"]],
+    "catalog": [["Faces"], True],
     "events": ["Fair", "Park", 1],
     "auto_moderation": ["No fish", ["fish"]],
     "templates": ["Plan", True],
@@ -53,6 +54,9 @@ RESULTS: Final[dict[str, Any]] = {
 
 WITHOUT_AUDIO: Final[dict[str, Any]] = {"commands_registered": ["ask", "greet", "join", "leave", "panel"]}
 """Results that differ from `RESULTS` for a bot that joins calls without audio."""
+
+WITHOUT_CATALOG: Final[dict[str, Any]] = {"catalog": None}
+"""Results that differ from `RESULTS` for a bot whose library reads sticker packs and applications without required keys."""
 
 COMMANDS_ONLY: Final[dict[str, Any]] = {name: None for name in RESULTS if name != "commands_registered"}
 """Results that differ from `RESULTS` for a bot whose further features other modules test: it has no steps for them."""
@@ -308,7 +312,7 @@ async def test_the_small_bot_with_discord_js(setup: ClientSetup) -> None:
 async def test_a_bot_with_oceanic_js_uses_all_features(setup: ClientSetup, encoding: str) -> None:
     environment = {"NODE_EXTRA_CA_CERTS": authority_path(setup), **encoding_environment(encoding)}
     async with run_program(setup, ["node", "oceanic_bot.mjs"], JS_FOLDER, environment) as bot:
-        await use_all_features(setup, bot, {})
+        await use_all_features(setup, bot, WITHOUT_CATALOG)
         assert_encoding(setup, encoding)
 
 
@@ -339,5 +343,5 @@ async def test_a_bot_with_eris_uses_all_features_over_tls(tls_setup: tuple[Clien
     setup, authority = tls_setup
     environment = {"NODE_EXTRA_CA_CERTS": authority, **encoding_environment(encoding)}
     async with run_program(setup, ["node", "eris_bot.mjs"], JS_FOLDER, environment) as bot:
-        await use_all_features(setup, bot, WITHOUT_AUDIO)
+        await use_all_features(setup, bot, WITHOUT_CATALOG | WITHOUT_AUDIO)
         assert_encoding(setup, encoding)

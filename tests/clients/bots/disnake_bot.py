@@ -148,6 +148,12 @@ async def stickers():
     return [sticker.name, [item.name for item in message.stickers]]
 
 
+async def catalog():
+    packs = await bot.fetch_premium_sticker_packs()
+    application = await bot.application_info()
+    return [[pack.name for pack in packs], application.name != ""]
+
+
 async def events():
     event = await guild().create_scheduled_event(
         name="Fair",
@@ -194,7 +200,7 @@ async def on_ready():
     if not is_started:
         is_started = True
         await run_steps(
-            [files, threads, forums, polls, stickers, events, auto_moderation, templates, commands_registered]
+            [files, threads, forums, polls, stickers, catalog, events, auto_moderation, templates, commands_registered]
         )
 
 

@@ -156,6 +156,13 @@ async def stickers():
     return [sticker.name, [item.name for item in message.sticker_items]]
 
 
+async def catalog():
+    # The library's own method iterates over the keys of the response.
+    response = await bot.http.list_nitro_sticker_packs()
+    packs = interactions.StickerPack.from_list(response["sticker_packs"], bot)
+    return [[pack.name for pack in packs], bot.app.name != ""]
+
+
 async def events():
     event = await guild().create_scheduled_event(
         "Fair",
@@ -201,7 +208,9 @@ async def commands_registered():
 @interactions.listen(interactions.events.Startup)
 async def on_startup():
     """Run the steps once."""
-    await run_steps([files, threads, forums, polls, stickers, events, auto_moderation, templates, commands_registered])
+    await run_steps(
+        [files, threads, forums, polls, stickers, catalog, events, auto_moderation, templates, commands_registered]
+    )
 
 
 prepare()

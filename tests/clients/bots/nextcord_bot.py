@@ -136,6 +136,12 @@ async def stickers():
     return [sticker.name, [item.name for item in message.stickers]]
 
 
+async def catalog():
+    packs = await bot.fetch_premium_sticker_packs()
+    application = await bot.application_info()
+    return [[pack.name for pack in packs], application.name != ""]
+
+
 async def events():
     event = await guild().create_scheduled_event(
         name="Fair",
@@ -182,7 +188,9 @@ async def on_ready():
     global is_started
     if not is_started:
         is_started = True
-        await run_steps([files, threads, forums, stickers, events, auto_moderation, templates, commands_registered])
+        await run_steps(
+            [files, threads, forums, stickers, catalog, events, auto_moderation, templates, commands_registered]
+        )
 
 
 prepare()

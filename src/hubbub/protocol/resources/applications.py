@@ -126,8 +126,8 @@ class PublicApplication(Struct, kw_only=True):
     """URL slug of the store page; always absent."""
     guild_id: GuildId | UnsetType = UNSET
     """ID of the guild linked to the application; always absent."""
-    rpc_origins: list[str] | UnsetType = UNSET
-    """Web origins that may connect to the local agent over RPC; absent if none."""
+    rpc_origins: list[str] = []
+    """Web origins that may connect to the local agent over RPC."""
     bot_public: bool | UnsetType = UNSET
     """Whether users other than the owner may install the application."""
     bot_require_code_grant: bool | UnsetType = UNSET

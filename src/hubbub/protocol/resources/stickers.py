@@ -123,8 +123,8 @@ class StickerPack(Struct, kw_only=True):
     """Stickers of the pack."""
     cover_sticker_id: StickerId | UnsetType = UNSET
     """ID of the sticker shown as the pack's icon; absent if there is none."""
-    banner_asset_id: Snowflake | UnsetType = UNSET
-    """ID of the banner image; always absent."""
+    banner_asset_id: Snowflake
+    """ID of the banner image; always that of the pack, which has no banner, because libraries read the key."""
 
 
 class StickerPacks(Struct, kw_only=True):

@@ -84,7 +84,7 @@ def application(call: Call, row: ApplicationRow, *, for_user: bool = False) -> w
             row.integration_types_config, dict[str, wire.IntegrationTypeConfiguration]
         ),
         max_participants=settings.max_participants,
-        rpc_origins=settings.rpc_origins or UNSET,
+        rpc_origins=settings.rpc_origins,
         tags=codec.decode(row.tags, list[str]),
         owner=users.user_view(users_by_id[row.owner_id]) if team is None else team_user(team),
         team=None if team is None else teams.team(tx, team),

@@ -50,6 +50,7 @@ def standard_pack() -> wire.StickerPack:
         description="Included with every Hubbub server",
         stickers=[_sticker_view(standard_sticker) for standard_sticker in _STANDARD_STICKERS],
         cover_sticker_id=StickerId(_STANDARD_STICKERS[0].id),
+        banner_asset_id=PACK_ID,
     )
 
 
