@@ -55,10 +55,11 @@ class ChatWindow:
 
 @dataclass
 class ChatPlatform:
-    """A running platform with its control API, and a browser."""
+    """A running platform and a browser."""
 
     world: World
-    control: ControlApi
+    control: ControlApi | None
+    """The control API; None if the platform is no rehearsal."""
     open_page: OpenPage
 
     @property
@@ -68,12 +69,17 @@ class ChatPlatform:
 
     async def inject_fault(self, **fault: Any) -> Any:
         """Inject a fault; the arguments are the fields of the control API."""
-        headers = {"Authorization": f"Bearer {self.control.token}"}
-        return (await self.world.request("POST", f"{self.url}/control/faults", json=fault, headers=headers)).ok()
+        return (
+            await self.world.request("POST", f"{self.url}/control/faults", json=fault, headers=self._control_headers)
+        ).ok()
 
     async def clear_faults(self) -> None:
-        headers = {"Authorization": f"Bearer {self.control.token}"}
-        await self.world.request("DELETE", f"{self.url}/control/faults", headers=headers)
+        await self.world.request("DELETE", f"{self.url}/control/faults", headers=self._control_headers)
+
+    @property
+    def _control_headers(self) -> dict[str, str]:
+        assert self.control is not None
+        return {"Authorization": f"Bearer {self.control.token}"}
 
     @asynccontextmanager
     async def open_window(

@@ -98,6 +98,11 @@ def browser(request: pytest.FixtureRequest) -> Any:
 @pytest_asyncio.fixture(loop_scope="session")
 async def open_page(browser: Any) -> AsyncIterator[OpenPage]:
     """A function that opens a page in a new browser context."""
+    yield open_pages_in(browser)
+
+
+def open_pages_in(browser: Any, **context_options: Any) -> OpenPage:
+    """Return a function that opens a page in a new context of a browser, with further options of Playwright."""
 
     @asynccontextmanager
     async def open_in_new_context(
@@ -108,6 +113,7 @@ async def open_page(browser: Any) -> AsyncIterator[OpenPage]:
             java_script_enabled=has_script,
             accept_downloads=True,
             locale=locale,
+            **context_options,
         )
         context.set_default_timeout(60_000)
         try:
@@ -115,7 +121,7 @@ async def open_page(browser: Any) -> AsyncIterator[OpenPage]:
         finally:
             await context.close()
 
-    yield open_in_new_context
+    return open_in_new_context
 
 
 @asynccontextmanager
