@@ -96,13 +96,13 @@ async def test_devices_follow_the_audio_backend() -> None:
         plugged_devices = [("desk", "Desk")]
 
         def inputs(self) -> list[tuple[str, str]]:
-            return self.plugged
+            return self.plugged_devices
 
     backend, received_recorder = PluggableBackend(), CallbackRecorder()
     client = Client(audio=backend)
     client.set_device_change_callback(received_recorder)
 
-    backend.plugged = [*backend.plugged, ("studio", "Studio")]
+    backend.plugged_devices = [*backend.plugged_devices, ("studio", "Studio")]
     backend.changed()
 
     client.set_noise_cancellation(True)
@@ -115,7 +115,7 @@ async def test_devices_follow_the_audio_backend() -> None:
     assert [device.id for device in outputs] == ["default"]
     await client.set_input_device("studio")
     assert (await client.get_current_input_device()).name == "Studio"
-    backend.plugged = backend.plugged[:1]
+    backend.plugged_devices = backend.plugged_devices[:1]
     assert (await client.get_current_input_device()).name == "Desk"
     await client.close()
 
