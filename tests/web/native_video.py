@@ -86,10 +86,10 @@ class NativeVideo:
 
     def _send_frame(self, frame: bytes, timestamp: int) -> None:
         caller = self._member.caller
-        encrypted = bytes(self._member.dave_session.encrypt(davey.MediaType.video, davey.Codec.vp8, frame))
-        for start in range(0, len(encrypted), FRAGMENT_BYTES):
-            fragment = encrypted[start : start + FRAGMENT_BYTES]
-            is_last = start + FRAGMENT_BYTES >= len(encrypted)
+        encrypted_frame = bytes(self._member.dave_session.encrypt(davey.MediaType.video, davey.Codec.vp8, frame))
+        for start in range(0, len(encrypted_frame), FRAGMENT_BYTES):
+            fragment = encrypted_frame[start : start + FRAGMENT_BYTES]
+            is_last = start + FRAGMENT_BYTES >= len(encrypted_frame)
             self._sequence += 1
             caller.last_nonce += 1
             header = struct.pack(
@@ -111,8 +111,8 @@ class NativeVideo:
         pixels: list[tuple[int, ...]] = []
         has_key_frame = False
         while len(pixels) < count:
-            encrypted = await self._receive_frame()
-            frame = bytes(self._member.dave_session.decrypt(user_id, davey.MediaType.video, encrypted))
+            encrypted_frame = await self._receive_frame()
+            frame = bytes(self._member.dave_session.decrypt(user_id, davey.MediaType.video, encrypted_frame))
             # The lowest bit of a VP8 frame is 0 in key frames.
             has_key_frame = has_key_frame or not frame[0] & 1
             if not has_key_frame:

@@ -10,10 +10,17 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from hubbub.media.datagrams import discovery_request
 from hubbub.protocol.voice import ENCRYPTION_MODES, OLD_ENCRYPTION_MODES
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.transports.voice import sfu
-from hubbub.server.transports.voice.sfu import ADDRESS_PROOF_PACKETS, Forwarder, ForwardingGroup, Peer
+from hubbub.server.transports.voice.sfu import (
+    ADDRESS_PROOF_PACKETS,
+    DISCOVERED_ADDRESSES_MAX,
+    Forwarder,
+    ForwardingGroup,
+    Peer,
+)
 from tests.server.voice.caller import AES, encrypt_packet, fake_encrypted_frame, is_media_packet
 from tests.time_bounds import time_bound
 from tests.world import WAIT_TIMEOUT_SECONDS
@@ -185,6 +192,21 @@ async def test_copies_from_the_old_address_do_not_stop_a_client_that_moves(call:
         old_endpoint.send(packet)
         await old_endpoint.receive_earlier()
     assert await call.receives_media(client.endpoint)
+
+
+async def test_discovery_requests_from_many_addresses_are_bounded(call: ForwarderCall) -> None:
+    client = NativeClient(call, AES)
+    endpoints = [client.endpoint, *(call.open_endpoint() for _ in range(3 * DISCOVERED_ADDRESSES_MAX))]
+    for endpoint in endpoints:
+        endpoint.send(discovery_request(client.peer.ssrc))
+        await endpoint.receive_earlier()
+    addresses: list[tuple[str, int]] = [endpoint.socket.getsockname() for endpoint in endpoints]
+    assert list(client.peer.discovered_addresses) == addresses[-DISCOVERED_ADDRESSES_MAX:]
+    # An address that was forgotten proves nothing.
+    call.forwarder.confirm_address(client.peer, addresses[0])
+    assert client.peer.address is None
+    call.forwarder.confirm_address(client.peer, addresses[-1])
+    assert await call.receives_media(endpoints[-1])
 
 
 async def test_late_packets_from_the_old_address_do_not_move_a_client_back(
