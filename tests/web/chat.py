@@ -59,7 +59,7 @@ class ChatPlatform:
 
     world: World
     control: ControlApi | None
-    """The control API; None if the platform is no rehearsal."""
+    """The control API; None if the platform is not a rehearsal."""
     open_page: OpenPage
 
     @property
