@@ -44,7 +44,7 @@ _LETTERS: Final = "".join(
 """The letters that the pseudo-locale replaces."""
 _UNACCENTED: Final = {ord(pseudo_locales.transform(pseudo_locales.ACCENTED, letter)[1]): letter for letter in _LETTERS}
 _PLAIN_WORD_PATTERN: Final = re.compile(rf"(?<!\w)(?=[A-Za-z]*[{_LETTERS}])(?=[A-Z]*[a-z])[A-Za-z]{{2,}}(?!\w)")
-"""A word of several letters that is in English. Words in uppercase, such as `EUR`, are codes."""
+"""A word of several letters that is in English. Words in uppercase are codes."""
 _IDENTIFIER_PATTERN: Final = re.compile(r"\{\w+\}|[\w@:/-]*(?:[._:/@+-]|\d)[\w{}][^\s\[\]]*|\w*[\d_]\w*")
 """A URL, host, email address, wire name, or software with its version."""
 _QUOTE_PATTERN: Final = re.compile(r"“[^”]*”")

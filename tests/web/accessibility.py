@@ -15,7 +15,7 @@ RUN_AXE = """async () => {
 }"""
 """A JavaScript function that returns the violations of all rules of axe-core as a list of texts."""
 
-AUDIT = """() => {
+AUDIT = """language => {
   const problems = [];
   const isVisible = element => {
     const style = getComputedStyle(element);
@@ -40,7 +40,7 @@ AUDIT = """() => {
   for (const id of new Set(ids)) if (ids.filter(other => other === id).length > 1) problems.push(`duplicate id: ${id}`);
   for (const tag of ["main", "header", "footer"])
     if (document.querySelectorAll(`body > ${tag}`).length !== 1) problems.push(`landmark: ${tag}`);
-  if (document.documentElement.lang !== "en") problems.push("no language");
+  if (document.documentElement.lang !== language) problems.push(`language: ${document.documentElement.lang}`);
   if (!document.title) problems.push("no title");
   const luminance = ([r, g, b]) => {
     const [x, y, z] = [r, g, b].map(value => (value /= 255) <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
@@ -73,12 +73,12 @@ AUDIT = """() => {
     problems.push(`scrolls horizontally: ${document.documentElement.scrollWidth} in ${document.documentElement.clientWidth}`);
   return problems;
 }"""
-"""A JavaScript function that returns the accessibility problems of the current page as a list of texts."""
+"""A JavaScript function that returns the accessibility problems of a page in a language as a list of texts."""
 
 
-async def find_problems(page: Any) -> list[str]:
-    """Return the accessibility problems of the current page."""
-    problems: list[str] = await page.evaluate(AUDIT)
+async def find_problems(page: Any, language: str = "en") -> list[str]:
+    """Return the accessibility problems of the current page, which has this language."""
+    problems: list[str] = await page.evaluate(AUDIT, language)
     if AXE_FILE.exists():
         if not await page.evaluate("'axe' in window"):
             await page.evaluate(AXE_FILE.read_text())
@@ -86,8 +86,8 @@ async def find_problems(page: Any) -> list[str]:
     return problems
 
 
-async def record_problems(page: Any, problems: list[str], name: str) -> None:
+async def record_problems(page: Any, problems: list[str], name: str, language: str = "en") -> None:
     """Append the problems of the current page, prefixed with its name, to `problems`."""
     # A click waits until the next page begins to load, not until it has loaded.
     await page.wait_for_load_state()
-    problems += [f"{name}: {problem}" for problem in await find_problems(page)]
+    problems += [f"{name}: {problem}" for problem in await find_problems(page, language)]

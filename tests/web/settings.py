@@ -46,6 +46,6 @@ async def choose_in_picker(page: Any, label: str, name: str) -> None:
     await options.filter(has_text=name).first.dispatch_event("click")
 
 
-async def accessibility_problems(window: ChatWindow) -> list[str]:
+async def accessibility_problems(window: ChatWindow, language: str = "en") -> list[str]:
     """Return the accessibility problems of the open page, except missing landmarks: the client has no header and footer."""
-    return [problem for problem in await find_problems(window.page) if not problem.startswith("landmark")]
+    return [problem for problem in await find_problems(window.page, language) if not problem.startswith("landmark")]
