@@ -10,7 +10,16 @@ from typing import Any
 from jinja2 import Environment, nodes
 
 from hubbub.protocol import errors
-from hubbub.server.core import pseudo_locales, translation
+from hubbub.server.core import endpoint_problems, pseudo_locales, translation
+from hubbub.server.core.outbound_http import (
+    ConnectionRefusedByTargetError,
+    ForbiddenTargetError,
+    OutboundResponse,
+    TimedOutError,
+    TlsError,
+    UnreachableError,
+    UnresolvedHostError,
+)
 from hubbub.server.transports.web import error_texts, forms
 from tests.accented_pages import find_plain_texts, read_texts
 from tools.translations import ENGLISH_TEMPLATES, TEMPLATES
@@ -163,3 +172,32 @@ def test_errors_of_form_fields_have_a_translation() -> None:
         ]
 
     assert find_plain_texts(texts, ["x", "ftp", "10 MiB"]) == []
+
+
+def test_problems_of_endpoints_have_a_translation() -> None:
+    url = "https://game.example/events"
+    failures = (
+        *(UnresolvedHostError("x"), ForbiddenTargetError("localhost is not a public address"), TlsError("expired")),
+        ForbiddenTargetError("localhost is neither a host name nor an IP address"),
+        *(ConnectionRefusedByTargetError("x"), TimedOutError("x"), UnreachableError("expired")),
+    )
+    responses = [OutboundResponse(status, {"Location": url}, b"expired") for status in (200, 302, 400, 401, 404, 500)]
+    problems = [
+        *(endpoint_problems.describe_unreachable(failure, url) for failure in failures),
+        *(endpoint_problems.describe_status(response, expected=204) for response in responses),
+        *(
+            endpoint_problems.describe_wrong_body(OutboundResponse(200, {}, body), expected='{"type": 1}')
+            for body in (b"", b"expired")
+        ),
+        endpoint_problems.describe_forgery_response(responses[0]),
+    ]
+    language = pseudo_locales.find_language(pseudo_locales.ACCENTED)
+    assert language is not None
+    with translation.use_language(language):
+        texts = [
+            error_texts.translate_error(f"The specified events url could not be verified. {problem}")
+            for problem in problems
+        ]
+
+    assert len(texts) == 16
+    assert find_plain_texts(texts, ("expired", "localhost", "type", "PONG", "PING", "JSON")) == []
