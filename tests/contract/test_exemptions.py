@@ -36,11 +36,11 @@ def test_every_exception_has_a_reason() -> None:
 
 def test_the_tests_that_reasons_name_exist() -> None:
     names = {path.name for path in TESTS.rglob("test_*.py")}
-    missing = [
+    missing_names = [
         f"{place}: {file}"
         for place, reason in reasons()
         for file in _FILE_PATTERN.findall(reason)
         if not ((TESTS.parent / file).exists() if "/" in file else file in names)
     ]
 
-    assert missing == []
+    assert missing_names == []

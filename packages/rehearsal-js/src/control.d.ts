@@ -1016,7 +1016,11 @@ export type MessageContent = {
   sticker_items?: Array<StickerItem>;
 };
 
-/** The command that a message responds to, in the deprecated form. */
+/**
+ * The command that a message responds to.
+ *
+ * Deprecated in favor of the metadata of the interaction.
+ */
 export type MessageInteraction = {
   /** ID of the interaction. */
   id: string;
@@ -1303,7 +1307,7 @@ export type PublicApplication = {
   icon: string | null;
   /** Description of the application. */
   description: string;
-  /** Always empty; kept because interactions.py reads the key. */
+  /** Deprecated: always empty; kept because interactions.py reads the key. */
   summary?: string;
   /** Type of the application; always null. */
   type: number | null;

@@ -46,8 +46,8 @@ async def test_tokens_of_links_are_neither_stored_nor_logged(caplog: pytest.LogC
         browser.sign_in_as(olga)
         tokens: dict[str, str] = {}
 
-        created = (await olga.post("/admin/registration-invites", json={"note": "For Mary"})).ok()
-        tokens["invite"] = created["code"]
+        created_invite = (await olga.post("/admin/registration-invites", json={"note": "For Mary"})).ok()
+        tokens["invite"] = created_invite["code"]
         (await olga.post("/admin/registration-invites", json={"email": "carl@example.org"})).ok()
         tokens["mailed invite"] = (
             (await read_mail(world, "carl@example.org")).partition("/register?invite=")[2].split()[0]

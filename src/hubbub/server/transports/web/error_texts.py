@@ -175,12 +175,12 @@ def _compile_patterns() -> list[tuple[re.Pattern[str], str]]:
 
 
 def _compile_pattern(message: str) -> re.Pattern[str]:
-    seen: set[str] = set()
+    seen_names: set[str] = set()
     parts = []
     for index, part in enumerate(_PLACEHOLDER_PATTERN.split(message)):
         if index % 2 == 0:
             parts.append(re.escape(part))
         else:
-            parts.append(f"(?P={part})" if part in seen else f"(?P<{part}>.+?)")
-            seen.add(part)
+            parts.append(f"(?P={part})" if part in seen_names else f"(?P<{part}>.+?)")
+            seen_names.add(part)
     return re.compile("".join(parts), re.DOTALL)
