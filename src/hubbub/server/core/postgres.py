@@ -22,6 +22,7 @@ from queue import SimpleQueue
 from typing import Any, Final, TypeVar
 
 import psycopg
+from greenlet import greenlet
 from psycopg.errors import (
     DeadlockDetected,
     InFailedSqlTransaction,
@@ -32,6 +33,7 @@ from psycopg.errors import (
 
 from hubbub.server.core import migrations
 from hubbub.server.core.commit_delivery import CommitDelivery, FinishedUnit
+from hubbub.server.core.postgres_batches import BATCH_UNITS_MAX, LoneKeys, WriteBatch
 from hubbub.server.core.postgres_commits import CommitOrder
 from hubbub.server.core.postgres_connection import (
     BEGIN_WRITE,
@@ -59,12 +61,20 @@ READ_THREAD_COUNT: Final = 4
 """Number of threads for reads that may take long."""
 CONTENDED_THREAD_COUNT: Final = 4
 """Number of threads for contended units; at most one of them runs units of the same key at a time."""
-LOOP_WRITERS_MAX: Final = 16
-"""Maximum number of connections for writes on the event loop."""
+BATCH_CONNECTIONS_MAX: Final = 2
+"""Maximum number of connections for batches of quick writes, and so of batches that run at the same time."""
+LOOP_WRITERS_MAX: Final = 14
+"""Maximum number of connections for quick writes that run alone."""
 LOOP_READERS_MAX: Final = 4
 """Maximum number of connections for reads on the event loop."""
 CONNECTIONS_MAX: Final = (
-    THREAD_COUNT + READ_THREAD_COUNT + CONTENDED_THREAD_COUNT + LOOP_WRITERS_MAX + LOOP_READERS_MAX + 1
+    THREAD_COUNT
+    + READ_THREAD_COUNT
+    + CONTENDED_THREAD_COUNT
+    + BATCH_CONNECTIONS_MAX
+    + LOOP_WRITERS_MAX
+    + LOOP_READERS_MAX
+    + 1
 )
 """Maximum number of connections of one process; the last one belongs to the monitor."""
 CONCURRENT_ATTEMPTS_MAX: Final = 2
@@ -94,10 +104,10 @@ _TaskQueue = SimpleQueue[Callable[[], None] | None]
 class _CommitOutcomeUnknown(Exception):
     """The connection was lost during the commit, so the outcome is unknown."""
 
-    def __init__(self, result: Any, tx: PostgresTx) -> None:
+    def __init__(self, transaction_id: int | None, finished_units: list[FinishedUnit]) -> None:
         super().__init__("the connection was lost during the commit")
-        self.result = result
-        self.tx = tx
+        self.transaction_id = transaction_id
+        self.finished_units = finished_units
 
 
 def _back_off(attempt: int) -> None:
@@ -123,6 +133,9 @@ class PostgresDatabase(Database):
         self._round_trips = RoundTrips()
         self._forecasts = Forecasts()
         self._read_forecasts = ReadForecasts()
+        self._batch_greenlets: list[greenlet] = []
+        """Idle greenlets of units of batches."""
+        self._lone_keys = LoneKeys()
         self._is_open = False
         self._is_unreachable = False
         """Whether the monitor found that PostgreSQL does not respond."""
@@ -139,6 +152,7 @@ class PostgresDatabase(Database):
         self._loop: asyncio.AbstractEventLoop
         self._delivery: CommitDelivery
         self._commit_order: CommitOrder
+        self._batch_writers: LoopConnections
         self._loop_writers: LoopConnections
         self._loop_readers: LoopConnections
 
@@ -153,18 +167,26 @@ class PostgresDatabase(Database):
         self._delivery = CommitDelivery(self, self._loop)
         self._commit_order = CommitOrder(self._delivery)
         await asyncio.to_thread(self._migrate)
+        self._batch_writers = LoopConnections(
+            partial(connect_with_retries, self._url),
+            BATCH_CONNECTIONS_MAX,
+            self._round_trips,
+            self._write_batch_on_loop,
+            self._fail,
+            batch_units_max=BATCH_UNITS_MAX,
+        )
         self._loop_writers = LoopConnections(
             partial(connect_with_retries, self._url),
             LOOP_WRITERS_MAX,
             self._round_trips,
-            self._write_on_loop,
+            lambda connection, units: self._write_on_loop(connection, *units),
             self._fail,
         )
         self._loop_readers = LoopConnections(
             partial(connect_with_retries, self._url, only_reads=True),
             LOOP_READERS_MAX,
             self._round_trips,
-            self._read_on_loop,
+            lambda connection, units: self._read_on_loop(connection, *units),
             self._fail,
         )
         for name, run, count in (
@@ -185,7 +207,10 @@ class PostgresDatabase(Database):
             return
         self._is_open = False
         await asyncio.to_thread(self._monitor.stop)
+        await self._batch_writers.close()
         await self._loop_writers.close()
+        while self._batch_greenlets:
+            self._batch_greenlets.pop().switch(None)
         await self._loop_readers.close()
         for _ in range(self._thread_count):
             self._write_tasks.put(None)
@@ -200,12 +225,14 @@ class PostgresDatabase(Database):
         self._delivery.deliver()
         self._close_idle()
 
-    async def _run_write(self, work: Callable[[Tx], T], quick: bool, key: int) -> T:
+    async def _run_write(self, work: Callable[[Tx], T], quick: bool, updates: bool, key: int) -> T:
         unit = Unit(work, self._accept(), key)
-        if quick:
+        if not quick:
+            self._write_tasks.put(partial(self._write, unit))
+        elif updates or self._lone_keys.is_lone(key):
             self._loop_writers.submit(unit)
         else:
-            self._write_tasks.put(partial(self._write, unit))
+            self._batch_writers.submit(unit)
         result: T = await self._wait_for(unit)
         return result
 
@@ -239,17 +266,21 @@ class PostgresDatabase(Database):
         if not self._is_open:
             return 0
         thread_unit_count = self._write_tasks.qsize() + self._read_tasks.qsize() + len(self._contended_tasks)
-        return thread_unit_count + self._loop_writers.waiting_count + self._loop_readers.waiting_count
+        return thread_unit_count + sum(pool.waiting_count for pool in self._loop_pools)
 
     def count_connections(self) -> tuple[int, int]:
         """Return the number of open connections, and the number of those that run a unit of work."""
         if not self._is_open:
             return 0, 0
         open_count, idle_count = len(self._blocking_connections), len(self._idle_connections)
-        for pool in (self._loop_writers, self._loop_readers):
+        for pool in self._loop_pools:
             open_count += pool.idle_count + pool.busy_count
             idle_count += pool.idle_count
         return open_count, max(0, open_count - idle_count)
+
+    @property
+    def _loop_pools(self) -> tuple[LoopConnections, ...]:
+        return self._batch_writers, self._loop_writers, self._loop_readers
 
     async def _wait_for(self, unit: Unit) -> Any:
         """Wait for the result of a unit. Raise StoreUnavailable if PostgreSQL stops responding meanwhile."""
@@ -267,8 +298,8 @@ class PostgresDatabase(Database):
         for unit in list(self._accepted_units):
             if not unit.future.done():
                 unit.future.set_exception(StoreUnavailable("the database does not respond"))
-        self._loop_writers.abort()
-        self._loop_readers.abort()
+        for pool in self._loop_pools:
+            pool.abort()
         for connection in list(self._blocking_connections):
             connection.abort()
 
@@ -307,9 +338,33 @@ class PostgresDatabase(Database):
         except ConnectionLost:
             self._write_tasks.put(partial(self._write, unit))
         except _CommitOutcomeUnknown as lost:
-            self._write_tasks.put(partial(self._resolve_lost_commit, unit, lost, may_repeat=True))
+            self._write_tasks.put(partial(self._resolve_lost_commit, [unit], lost, may_repeat=True))
         except BaseException as error:
             self._fail(unit, error)
+
+    def _write_batch_on_loop(self, connection: LoopConnection, units: list[Unit]) -> None:
+        """Run quick writes in one transaction. If it fails, each of them is repeated alone."""
+        if len(units) == 1:
+            self._write_on_loop(connection, units[0])
+            return
+        batch = WriteBatch(connection, units, self._forecasts, self._batch_greenlets, self._lone_keys, self._run_alone)
+        try:
+            self._attempt_batch(connection, batch)
+        except ConnectionLost:
+            for unit in batch.remaining_units:
+                self._write_tasks.put(partial(self._write, unit))
+        except _CommitOutcomeUnknown as lost:
+            self._write_tasks.put(partial(self._resolve_lost_commit, batch.remaining_units, lost, may_repeat=True))
+        except BaseException as error:
+            if isinstance(error, _CONFLICT_ERRORS):
+                self._count_retry()
+            for unit in batch.remaining_units:
+                self._run_alone(unit)
+
+    def _run_alone(self, unit: Unit) -> None:
+        """Run a unit of a batch in its own transaction; a batch calls this in its greenlet."""
+        # The loop starts the unit, so that greenlets do not nest.
+        self._loop.call_soon(self._loop_writers.submit, unit)
 
     # Methods that run in the threads; those that close connections also run on the event loop
 
@@ -382,7 +437,7 @@ class PostgresDatabase(Database):
                 unit.key, partial(self._write_contended, unit, time.monotonic() + CONTENDED_SECONDS_MAX)
             )
         except _CommitOutcomeUnknown as lost:
-            self._resolve_lost_commit(unit, lost)
+            self._resolve_lost_commit([unit], lost)
         except BaseException as error:
             self._fail(unit, error)
 
@@ -405,28 +460,29 @@ class PostgresDatabase(Database):
         try:
             self._on_connection(attempt_with_lock)
         except _CommitOutcomeUnknown as lost:
-            self._resolve_lost_commit(unit, lost)
+            self._resolve_lost_commit([unit], lost)
         except BaseException as error:
             self._fail(unit, error)
 
-    def _resolve_lost_commit(self, unit: Unit, lost: _CommitOutcomeUnknown, *, may_repeat: bool = False) -> None:
-        """Query the outcome of a commit whose connection was lost, and deliver the result of the unit.
+    def _resolve_lost_commit(self, units: list[Unit], lost: _CommitOutcomeUnknown, *, may_repeat: bool = False) -> None:
+        """Query the outcome of a commit whose connection was lost, and deliver the results of its units.
 
-        If the transaction was committed, the caller gets the result. If it was rolled back and `may_repeat` is True, the
-        unit runs again. In all other cases the caller gets StoreUnavailable."""
+        If the transaction was committed, the callers get the results. If it was rolled back and `may_repeat` is True, the
+        units run again. In all other cases the callers get StoreUnavailable."""
         is_committed: bool | None = None
-        transaction_id = lost.tx.transaction_id
-        if transaction_id is not None:
+        if lost.transaction_id is not None and not all(unit.has_failed for unit in units):
             try:
-                is_committed = None if unit.has_failed else _find_outcome(self._url, transaction_id)
+                is_committed = _find_outcome(self._url, lost.transaction_id)
             except psycopg.Error:
-                log.exception("The outcome of transaction %d is unknown", transaction_id)
+                log.exception("The outcome of transaction %d is unknown", lost.transaction_id)
         if is_committed:
-            self._delivery.add([(unit.future, lost.result, None, lost.tx)])
-        elif is_committed is not None and may_repeat:
-            self._write(unit)
-        else:
-            self._fail(unit, StoreUnavailable(str(lost)))
+            self._delivery.add(lost.finished_units)
+            return
+        for unit in units:
+            if is_committed is not None and may_repeat:
+                self._write(unit)
+            else:
+                self._fail(unit, StoreUnavailable(str(lost)))
 
     # Methods that run on the event loop and in the threads
 
@@ -457,33 +513,60 @@ class PostgresDatabase(Database):
         try:
             result = unit.work(tx)
             tx.end()
-            if connection.has_unanswered and (connection.may_wait or tx.transaction_id is None):
-                # Until this commit ends, later commits are not delivered. COMMIT is therefore only sent when the transaction no
-                # longer waits for locks, and when its ID is known, with which the outcome is found if the connection is lost.
-                connection.exchange()
-            if connection.failure is not None:
-                # The unit swallowed an error; COMMIT would silently roll back.
-                if isinstance(connection.failure, _CONFLICT_ERRORS):
-                    raise connection.failure
-                raise InFailedSqlTransaction("a unit of work continued after one of its statements failed")
-            commit_number = self._commit_order.take()
-            finished_units: list[FinishedUnit] = []
-            try:
-                connection.commit()
-                tx.record_forecast()
-                finished_units.append((unit.future, result, None, tx))
-            except ConnectionLost as error:
-                raise _CommitOutcomeUnknown(result, tx) from error
-            finally:
-                # If the outcome is unknown, other commits need not wait for it.
-                self._commit_order.end(commit_number, *finished_units)
+            self._commit(connection, tx, [(unit.future, result, None, tx)])
         except ReadOnlySqlTransaction as error:
             raise StoreUnavailable(f"the database is read-only: {error}") from error
         finally:
             tx.end()
             connection.end()
+        tx.record_forecast()
         if self.metrics is not None:
             self.metrics.db_write_seconds.observe(time.monotonic() - started_at)
+
+    def _attempt_batch(self, connection: PostgresConnection, batch: WriteBatch) -> None:
+        """Run and commit a batch, and deliver the results of its units."""
+        started_at = time.monotonic()
+        connection.begin(BEGIN_WRITE)
+        try:
+            batch.run()
+            tx = batch.merge_transactions()
+            if tx.dispatches and self.before_commit is not None:
+                self.before_commit(tx)
+            tx.end()
+            finished_units = batch.list_finished(tx)
+            if not batch.has_succeeded:
+                # Nothing was written. The callers get their errors.
+                self._delivery.add(finished_units)
+                return
+            self._commit(connection, tx, finished_units)
+        finally:
+            connection.end()
+        batch.record_commit()
+        if self.metrics is not None:
+            self.metrics.db_batch.observe(len(finished_units))
+            self.metrics.db_write_seconds.observe(time.monotonic() - started_at)
+
+    def _commit(self, connection: PostgresConnection, tx: PostgresTx, finished_units: list[FinishedUnit]) -> None:
+        """Commit the transaction of a connection and deliver the results of its units."""
+        if connection.has_unanswered and (connection.may_wait or tx.transaction_id is None):
+            # Until this commit ends, later commits are not delivered. COMMIT is therefore only sent when the transaction no
+            # longer waits for locks, and when its ID is known, with which the outcome is found if the connection is lost.
+            connection.exchange()
+        if connection.failure is not None:
+            # The unit swallowed an error; COMMIT would silently roll back.
+            if isinstance(connection.failure, _CONFLICT_ERRORS):
+                raise connection.failure
+            raise InFailedSqlTransaction("a unit of work continued after one of its statements failed")
+        commit_number = self._commit_order.take()
+        delivered_units: list[FinishedUnit] = []
+        try:
+            connection.commit()
+            delivered_units = finished_units
+        except ConnectionLost as error:
+            raise _CommitOutcomeUnknown(tx.transaction_id, finished_units) from error
+        finally:
+            # If the outcome is unknown, other commits need not wait for it.
+            self._commit_order.end(commit_number, *delivered_units)
 
     def _count_retry(self) -> None:
         if self.metrics is not None:

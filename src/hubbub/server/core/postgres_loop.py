@@ -94,18 +94,21 @@ class LoopConnections:
         open_connection: Callable[[], psycopg.Connection],
         connections_max: int,
         round_trips: RoundTrips,
-        run: Callable[["LoopConnection", Unit], None],
+        run: Callable[["LoopConnection", list[Unit]], None],
         fail: Callable[[Unit, Exception], None],
+        *,
+        batch_units_max: int = 1,
     ) -> None:
         """Create a pool without connections.
 
-        `open_connection` may block. `run` is called in a greenlet, delivers the result itself and does not raise.
-        `fail` receives a waiting unit when no connection can be opened."""
+        `open_connection` may block. `run` is called in a greenlet with up to `batch_units_max` units, delivers their results
+        itself and does not raise. `fail` receives a waiting unit when no connection can be opened."""
         self._open_connection = open_connection
         self._connections_max = connections_max
         self._round_trips = round_trips
-        self._run_unit = run
+        self._run_callback = run
         self._fail = fail
+        self._batch_units_max = batch_units_max
         self._loop = asyncio.get_running_loop()
         self._idle_connections: list[LoopConnection] = []
         self._busy_connections: set[LoopConnection] = set()
@@ -113,6 +116,7 @@ class LoopConnections:
         """Greenlets that ended a unit and wait for another."""
         self._opening_tasks: set[asyncio.Task[None]] = set()
         self._waiting_units: deque[Unit] = deque()
+        self._is_start_scheduled = False
         self._connection_change: asyncio.Future[None] | None = None
         """The future that `close` waits for, resolved by the next change of a connection; None before `close`."""
 
@@ -132,12 +136,30 @@ class LoopConnections:
         return len(self._waiting_units)
 
     def submit(self, unit: Unit) -> None:
-        """Run a unit on a free connection now, or as soon as a connection is free."""
-        if self._idle_connections:
-            self._start(self._idle_connections.pop(), unit)
+        """Run a unit on a free connection now, or as soon as a connection is free.
+
+        In a pool for batches, the unit waits until the event loop has handled the sockets that are readable now."""
+        if self._batch_units_max == 1 and self._idle_connections:
+            self._start(self._idle_connections.pop(), [unit])
             return
         self._waiting_units.append(unit)
-        self._open_more()
+        if not self._idle_connections:
+            self._open_more()
+        elif not self._is_start_scheduled:
+            self._is_start_scheduled = True
+            self._loop.call_soon(self._start_waiting)
+
+    def _start_waiting(self) -> None:
+        """Start waiting units on idle connections."""
+        self._is_start_scheduled = False
+        while self._waiting_units and self._idle_connections:
+            self._start(self._idle_connections.pop(), self._take_waiting())
+        if self._waiting_units:
+            self._open_more()
+
+    def _take_waiting(self) -> list[Unit]:
+        take_unit = self._waiting_units.popleft
+        return [take_unit() for _ in range(min(len(self._waiting_units), self._batch_units_max))]
 
     async def close(self) -> None:
         """Finish all units, then close all connections."""
@@ -180,32 +202,33 @@ class LoopConnections:
         self._opening_tasks.discard(task)
         self._report_change()
 
-    def _start(self, connection: LoopConnection, unit: Unit) -> None:
+    def _start(self, connection: LoopConnection, units: list[Unit]) -> None:
         self._busy_connections.add(connection)
         # A new greenlet maps memory for its Python frames, so greenlets are used again.
         unit_greenlet = self._idle_greenlets.pop() if self._idle_greenlets else greenlet(self._run_units)
         # Context variables that an earlier unit set are not visible to this one.
         unit_greenlet.gr_context = None
-        unit_greenlet.switch(connection, unit)
+        unit_greenlet.switch(connection, units)
 
-    def _run_units(self, connection: LoopConnection, unit: Unit) -> None:
-        """Run a unit, then each unit that `_start` passes, until it passes None; a greenlet runs this."""
+    def _run_units(self, connection: LoopConnection, units: list[Unit]) -> None:
+        """Run units, then those that `_start` passes, until it passes None; a greenlet runs this."""
         unit_greenlet = getcurrent()
         loop_greenlet = unit_greenlet.parent
         assert loop_greenlet is not None
-        next_unit: tuple[LoopConnection, Unit] | None = connection, unit
-        del connection, unit
-        while next_unit is not None:
-            self._run(*next_unit)
-            next_unit = None
+        next_units: tuple[LoopConnection, list[Unit]] | None = connection, units
+        del connection, units
+        while next_units is not None:
+            self._run(*next_units)
+            next_units = None
             self._idle_greenlets.append(unit_greenlet)
-            next_unit = loop_greenlet.switch()
+            next_units = loop_greenlet.switch()
 
-    def _run(self, connection: LoopConnection, unit: Unit) -> None:
-        """Run a unit and release its connection, or replace a lost one."""
+    def _run(self, connection: LoopConnection, units: list[Unit]) -> None:
+        """Run units and release their connection, or replace a lost one."""
         try:
-            if not unit.has_failed:
-                self._run_unit(connection, unit)
+            units = [unit for unit in units if not unit.has_failed]
+            if units:
+                self._run_callback(connection, units)
         except BaseException:
             log.exception("A unit of work failed outside of its transaction")
         finally:
@@ -222,7 +245,7 @@ class LoopConnections:
             self._busy_connections.add(connection)
             # The loop starts the unit instead of this greenlet, so that greenlets do not nest and the loop serves other sockets
             # in between.
-            self._loop.call_soon(self._start, connection, self._waiting_units.popleft())
+            self._loop.call_soon(self._start, connection, self._take_waiting())
         else:
             self._idle_connections.append(connection)
             self._report_change()

@@ -23,6 +23,10 @@ _TOKEN_PATTERN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
+_WORD_PATTERN: Final = re.compile(r"\w+")
+_INSERT_PATTERN: Final = re.compile(
+    r"INSERT INTO (\w+) \([^()]*\) VALUES \([?, ]*\)(?: RETURNING \w+| ON CONFLICT \([^()]*\) DO NOTHING)?\Z"
+)
 _WRITE_PATTERN: Final = re.compile(r"\b(?:INSERT INTO|UPDATE|DELETE FROM)\b")
 
 
@@ -43,7 +47,7 @@ def translate_placeholders(sql: str) -> bytes:
 class Statement:
     """A statement of the platform in the syntax of PostgreSQL, shared by all connections."""
 
-    __slots__ = ("is_write", "may_wait", "text", "unprepared_use_count")
+    __slots__ = ("insert_table", "is_write", "may_wait", "text", "unprepared_use_count", "words")
 
     def __init__(self, sql: str) -> None:
         self.text = translate_placeholders(sql)
@@ -55,6 +59,11 @@ class Statement:
         self.may_wait = self.is_write and (not sql.startswith("INSERT ") or " ON CONFLICT" in sql)
         """Whether the statement waits if another transaction locks a row. A plain INSERT does not count: it waits only if another
         transaction inserts the same unique key at the same time, which is rare."""
+        insert = _INSERT_PATTERN.match(sql)
+        self.insert_table = None if insert is None else insert[1]
+        """The table into which an INSERT adds a row of parameters, if it changes no existing row; None for other statements."""
+        self.words = frozenset(_WORD_PATTERN.findall(sql))
+        """The words of the statement, among which are the tables that it reads."""
         self.unprepared_use_count = 0
         """Number of uses before the statement was prepared."""
 

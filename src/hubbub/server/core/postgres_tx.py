@@ -1,11 +1,13 @@
 """Transactions and snapshots of the PostgreSQL store."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
-from hubbub.server.core.postgres_connection import SELECT_TRANSACTION_ID, PostgresConnection, Reply
+from psycopg.pq.abc import PGresult
+
+from hubbub.server.core.postgres_connection import SELECT_TRANSACTION_ID, Reply
 from hubbub.server.core.postgres_forecasts import Forecasts, QueryKey, ReadForecasts
-from hubbub.server.core.postgres_statements import intern_statement
+from hubbub.server.core.postgres_statements import Statement, intern_statement
 from hubbub.server.core.query_cache import CachedQuery, find_written_table
 from hubbub.server.core.store import Snapshot, Tx
 
@@ -45,22 +47,49 @@ class ReadEndedEarly(Exception):
     """A read needs more round trips than were expected, so that its snapshot is gone; the store repeats the read."""
 
 
+class StatementChannel(Protocol):
+    """A connection, or the part of one that belongs to a unit of a batch."""
+
+    def send(self, statement: Statement, parameters: Sequence[Any] = ()) -> Reply:
+        """Send a statement with the next round trip and return its reply, which is empty until then."""
+        ...
+
+    def exchange(self, *, is_last: bool = False) -> None:
+        """Wait for the replies of all statements that were sent; `is_last` also ends the transaction, which must be a read."""
+        ...
+
+    def rows(self, result: PGresult) -> list[tuple[Any, ...]]:
+        """Return the rows of a result."""
+        ...
+
+
 class PostgresTx(Tx):
     """One attempt at a unit of work."""
 
     dialect = "postgres"
-    _transaction_id_reply: Reply | None = None
-    """The reply with the transaction ID, or None until it is requested."""
     _snapshot: PostgresSnapshot | None = None
     _first_key: QueryKey | None = None
     """The first statement with its parameters; None until it is sent, and in a read."""
     _later_keys: list[QueryKey] | None = None
     """The cached queries that ran after the first round trip; None before it, and without forecasts."""
 
-    def __init__(self, connection: PostgresConnection, *, writes: bool, forecasts: Forecasts | None = None) -> None:
-        """Create a transaction; `forecasts` are used for its first round trip, if it writes."""
+    def __init__(
+        self,
+        connection: StatementChannel,
+        *,
+        writes: bool,
+        forecasts: Forecasts | None = None,
+        is_in_batch: bool = False,
+        transaction_id_reply: Reply | None = None,
+    ) -> None:
+        """Create a transaction; `forecasts` are used for its first round trip, if it writes.
+
+        `transaction_id_reply` is the reply with the transaction ID if it was already requested."""
         super().__init__()
-        self._connection: PostgresConnection | None = connection
+        self._connection: StatementChannel | None = connection
+        self.is_in_batch = is_in_batch
+        self._transaction_id_reply = transaction_id_reply
+        """The reply with the transaction ID, or None until it is requested."""
         self._writes = writes
         self._prefetched_replies: dict[QueryKey, Reply] = {}
         """The replies of prefetched queries, by statement and parameters."""
@@ -148,7 +177,7 @@ class PostgresTx(Tx):
         if self._later_keys is not None:
             self._forecasts.record(self._first_key, tuple(self._later_keys))
 
-    def _exchange(self, connection: PostgresConnection) -> None:
+    def _exchange(self, connection: StatementChannel) -> None:
         """Send all queued statements and wait for their replies; the first time, send the forecast queries too."""
         if self._forecasts is not None and self._later_keys is None:
             self._later_keys = []
@@ -165,7 +194,7 @@ class PostgresTx(Tx):
         """End the transaction for the unit of work; later statements raise RuntimeError."""
         self._connection = None
 
-    def _send(self, connection: PostgresConnection, sql: str, parameters: Sequence[Any]) -> Reply:
+    def _send(self, connection: StatementChannel, sql: str, parameters: Sequence[Any]) -> Reply:
         self.statement_count += 1
         if self._first_key is None:
             self._first_key = (sql, *parameters)
@@ -188,7 +217,7 @@ class PostgresTx(Tx):
             or (table is not None and isinstance(key[0], CachedQuery) and table not in key[0].tables)
         }
 
-    def _open_connection(self) -> PostgresConnection:
+    def _open_connection(self) -> StatementChannel:
         if self._connection is None:
             raise RuntimeError("the transaction is over")
         return self._connection
@@ -205,7 +234,7 @@ class PostgresReadTx(PostgresTx):
     must_repeat = False
     """Whether the transaction ended before the last statement, so that the result of the unit is not valid."""
 
-    def __init__(self, connection: PostgresConnection, forecasts: ReadForecasts | None = None) -> None:
+    def __init__(self, connection: StatementChannel, forecasts: ReadForecasts | None = None) -> None:
         """Create a read; with `forecasts`, its last round trip that is expected ends the transaction."""
         super().__init__(connection, writes=False)
         self._read_forecasts = forecasts
@@ -215,13 +244,13 @@ class PostgresReadTx(PostgresTx):
         if self._read_forecasts is not None and self._first_sql is not None:
             self._read_forecasts.record(self._first_sql, self._round_trip_count)
 
-    def _exchange(self, connection: PostgresConnection) -> None:
+    def _exchange(self, connection: StatementChannel) -> None:
         if self._read_forecasts is not None and not self._round_trip_count and self._first_sql is not None:
             self._expected_round_trip_count = self._read_forecasts.get_count(self._first_sql)
         self._round_trip_count += 1
         connection.exchange(is_last=self._round_trip_count == self._expected_round_trip_count)
 
-    def _send(self, connection: PostgresConnection, sql: str, parameters: Sequence[Any]) -> Reply:
+    def _send(self, connection: StatementChannel, sql: str, parameters: Sequence[Any]) -> Reply:
         if self._first_sql is None:
             self._first_sql = sql
         elif self._round_trip_count and self._round_trip_count == self._expected_round_trip_count:

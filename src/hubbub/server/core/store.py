@@ -69,6 +69,8 @@ class Tx(ABC):
     """The number of statements that were executed so far."""
     traceparent: str = ""
     """The W3C traceparent of the unit's span, which its events contain; empty without a trace."""
+    is_in_batch: bool = False
+    """Whether the store calls `before_commit` once for all units of the database transaction."""
     on_job: Callable[[int, str], None] | None = None
     """Function called after the commit with the ID of each enqueued job and `traceparent`; None without a trace."""
 
@@ -202,7 +204,7 @@ def escape_pattern(text: str) -> str:
 
 def _run_with_hook(work: Callable[[Tx], T], before_commit: Callable[[Tx], None], tx: Tx) -> T:
     result = work(tx)
-    if tx.dispatches:
+    if tx.dispatches and not tx.is_in_batch:
         before_commit(tx)
     return result
 
@@ -243,20 +245,22 @@ class Database(ABC):
     async def close(self) -> None:
         """Finish accepted units of work, then release all files and threads."""
 
-    async def write(self, work: Callable[[Tx], T], *, quick: bool = False, key: int = 0) -> T:
+    async def write(self, work: Callable[[Tx], T], *, quick: bool = False, updates: bool = False, key: int = 0) -> T:
         """Run a function in a writing transaction. An exception rolls the transaction back and is raised to the caller.
 
         The store may call the function more than once, for example after a serialization failure or a deadlock. `quick`
-        marks a frequent write of a few rows, which a store may run on the event loop's thread. `key` is the ID of the
-        object that it changes, such as a guild: after conflicts, units with the same key run one after the other."""
+        marks a frequent write of a few rows, which a store may run on the event loop's thread, and in one transaction with
+        other quick writes. With `updates`, which marks a unit that usually updates or deletes rows, PostgreSQL runs it in its
+        own transaction. `key` is the ID of the object that it changes, such as a guild: after conflicts, units with the same
+        key run one after the other."""
         if self.before_commit is not None:
             work = partial(_run_with_hook, work, self.before_commit)
         observation = CURRENT.get()
         if observation is None:
-            return await self._run_write(work, quick, key)
+            return await self._run_write(work, quick, updates, key)
         unit, error = observation.start_unit(work, "write"), ""
         try:
-            result: T = await self._run_write(unit, quick, key)
+            result: T = await self._run_write(unit, quick, updates, key)
             return result
         except StoreUnavailable as failure:
             error = type(failure).__name__
@@ -292,7 +296,7 @@ class Database(ABC):
         return 0, 0
 
     @abstractmethod
-    async def _run_write(self, work: Callable[[Tx], T], quick: bool, key: int) -> T:
+    async def _run_write(self, work: Callable[[Tx], T], quick: bool, updates: bool, key: int) -> T:
         """Implement `write`."""
 
     @abstractmethod

@@ -568,7 +568,9 @@ class HttpServer:
                 # After a conflict, writes with the same key run one after the other. The first ID of the path is that of
                 # the guild, channel or lobby.
                 key = next((argument for argument in arguments if isinstance(argument, Snowflake)), 0)
-                encoded_response = await self._db.write(unit, quick=endpoint.is_quick, key=key)
+                encoded_response = await self._db.write(
+                    unit, quick=endpoint.is_quick, updates=endpoint.updates, key=key
+                )
             except RejectedWithSideEffects as rejection:
                 await run_side_effects(rejection, self._db, make_call)
                 raise
