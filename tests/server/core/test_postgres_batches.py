@@ -330,6 +330,21 @@ async def test_a_unit_that_updates_rows_runs_in_its_own_transaction(notes: Postg
     assert await notes.read(lambda tx: tx.value("SELECT value FROM test_counters")) == 1
 
 
+async def test_a_unit_that_inserts_and_then_updates_runs_in_its_own_transaction(notes: PostgresDatabase) -> None:
+    await notes.write(lambda tx: tx.run("INSERT INTO test_counters VALUES (1, 0)"))
+
+    def insert_and_increment(tx: Tx) -> int:
+        tx.run("INSERT INTO notes (id, word) VALUES (?, ?) ON CONFLICT (id) DO NOTHING", 1, "word")
+        tx.run("UPDATE test_counters SET value = value + 1 WHERE id = 1")
+        return tx.stamp
+
+    results = await write_all(notes, [insert_and_increment, insert_note(2), insert_and_increment])
+
+    assert len(set(results)) == 3
+    assert await note_ids(notes) == [1, 2]
+    assert await notes.read(lambda tx: tx.value("SELECT value FROM test_counters")) == 2
+
+
 async def test_objects_whose_units_leave_their_batches_are_remembered(notes: PostgresDatabase) -> None:
     await notes.write(lambda tx: tx.run("INSERT INTO test_counters VALUES (1, 0)"))
     attempts: list[int] = []

@@ -209,6 +209,7 @@ class WriteBatch:
                     if unit.has_left:
                         self._lone_keys.record(unit.unit.key, has_left=True)
                     if unit.has_written and (unit.has_left or unit.error is not None):
+                        unit.has_left = False
                         raise BatchFailed
                     if unit.has_left:
                         self._run_alone(unit.unit)
