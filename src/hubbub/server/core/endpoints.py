@@ -58,7 +58,7 @@ class Endpoint:
     """Whether the handler reads many rows, so that it must not run on the event loop."""
     is_quick: bool
     """Whether the operation is a frequent write of a few rows."""
-    updates: bool
+    has_updates: bool
     """Whether the operation is a quick write that usually updates or deletes rows."""
     prefetch: Callable[..., None] | None
     """The function that prefetches queries of the handler before the permission check, or None."""
@@ -213,7 +213,7 @@ def build_endpoint(
         is_async=inspect.iscoroutinefunction(function),
         is_long=getattr(function, "__long__", False),
         is_quick=getattr(function, "__quick__", False),
-        updates=getattr(function, "__updates__", False),
+        has_updates=getattr(function, "__has_updates__", False),
         prefetch=getattr(function, "__prefetch__", None),
         media=tuple(media),
         media_bytes=sum(map(data_uri_length_max, media.values())),

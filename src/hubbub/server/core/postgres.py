@@ -225,11 +225,11 @@ class PostgresDatabase(Database):
         self._delivery.deliver()
         self._close_idle()
 
-    async def _run_write(self, work: Callable[[Tx], T], quick: bool, updates: bool, key: int) -> T:
+    async def _run_write(self, work: Callable[[Tx], T], quick: bool, has_updates: bool, key: int) -> T:
         unit = Unit(work, self._accept(), key)
         if not quick:
             self._write_tasks.put(partial(self._write, unit))
-        elif updates or self._lone_keys.is_lone(key):
+        elif has_updates or self._lone_keys.is_lone(key):
             self._loop_writers.submit(unit)
         else:
             self._batch_writers.submit(unit)

@@ -35,7 +35,7 @@ def handles(
     writes: bool | None = None,
     long: bool = False,
     quick: bool = False,
-    updates: bool = False,
+    has_updates: bool = False,
     prefetch: Callable[..., None] | None = None,
 ) -> Callable[[F], F]:
     """Mark a function as the handler of an operation: `(call, *path parameters, body?, query?) -> result`.
@@ -43,7 +43,7 @@ def handles(
     By default a GET or HEAD runs in a read transaction and every other method in a write transaction; `writes`
     overrides this. `long` marks a read of many rows that must not block other requests. `quick` marks a frequent write
     of a few rows, which runs on the event loop because passing it to a thread would take longer than the write.
-    `updates` marks a quick write that usually updates or deletes rows, so that PostgreSQL runs it in its own transaction.
+    `has_updates` marks a quick write that usually updates or deletes rows, so that PostgreSQL runs it in its own transaction.
     `prefetch` has the parameters of the handler and sends its queries with `tx.prefetch` before the permissions are
     checked."""
 
@@ -52,7 +52,7 @@ def handles(
         function.__writes__ = writes  # type: ignore[attr-defined]
         function.__long__ = long  # type: ignore[attr-defined]
         function.__quick__ = quick  # type: ignore[attr-defined]
-        function.__updates__ = updates  # type: ignore[attr-defined]
+        function.__has_updates__ = has_updates  # type: ignore[attr-defined]
         function.__prefetch__ = prefetch  # type: ignore[attr-defined]
         return function
 

@@ -154,7 +154,7 @@ class SqliteDatabase(Database):
             os.close(self._lock_file)
             self._lock_file = None
 
-    async def _run_write(self, work: Callable[[Tx], T], quick: bool, updates: bool, key: int) -> T:
+    async def _run_write(self, work: Callable[[Tx], T], quick: bool, has_updates: bool, key: int) -> T:
         # A quick unit runs on the event loop, and only its commit on the writer thread (decisions/0034).
         if not self._is_open or self._write_queue.qsize() + len(self._quick_units) >= self._queued_units_max:
             raise self._unavailable()

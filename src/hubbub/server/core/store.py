@@ -245,22 +245,24 @@ class Database(ABC):
     async def close(self) -> None:
         """Finish accepted units of work, then release all files and threads."""
 
-    async def write(self, work: Callable[[Tx], T], *, quick: bool = False, updates: bool = False, key: int = 0) -> T:
+    async def write(
+        self, work: Callable[[Tx], T], *, quick: bool = False, has_updates: bool = False, key: int = 0
+    ) -> T:
         """Run a function in a writing transaction. An exception rolls the transaction back and is raised to the caller.
 
         The store may call the function more than once, for example after a serialization failure or a deadlock. `quick`
         marks a frequent write of a few rows, which a store may run on the event loop's thread, and in one transaction with
-        other quick writes. With `updates`, which marks a unit that usually updates or deletes rows, PostgreSQL runs it in its
+        other quick writes. With `has_updates`, which marks a unit that usually updates or deletes rows, PostgreSQL runs it in its
         own transaction. `key` is the ID of the object that it changes, such as a guild: after conflicts, units with the same
         key run one after the other."""
         if self.before_commit is not None:
             work = partial(_run_with_hook, work, self.before_commit)
         observation = CURRENT.get()
         if observation is None:
-            return await self._run_write(work, quick, updates, key)
+            return await self._run_write(work, quick, has_updates, key)
         unit, error = observation.start_unit(work, "write"), ""
         try:
-            result: T = await self._run_write(unit, quick, updates, key)
+            result: T = await self._run_write(unit, quick, has_updates, key)
             return result
         except StoreUnavailable as failure:
             error = type(failure).__name__
@@ -296,7 +298,7 @@ class Database(ABC):
         return 0, 0
 
     @abstractmethod
-    async def _run_write(self, work: Callable[[Tx], T], quick: bool, updates: bool, key: int) -> T:
+    async def _run_write(self, work: Callable[[Tx], T], quick: bool, has_updates: bool, key: int) -> T:
         """Implement `write`."""
 
     @abstractmethod

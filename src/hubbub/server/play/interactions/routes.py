@@ -21,7 +21,7 @@ def get_channel_application_command_index(call: Call, channel_id: ChannelId) -> 
     return requests.channel_command_index(call, access.get_channel_standing(call, channel_id))
 
 
-@handles(wire.CREATE_INTERACTION, quick=True, updates=True)
+@handles(wire.CREATE_INTERACTION, quick=True, has_updates=True)
 def create_interaction(call: Call, body: wire.AnyInteractionRequest) -> None:
     """Create an interaction.
 
@@ -32,7 +32,7 @@ def create_interaction(call: Call, body: wire.AnyInteractionRequest) -> None:
     requests.create(call, body)
 
 
-@handles(wire.CREATE_INTERACTION_RESPONSE, quick=True, updates=True)
+@handles(wire.CREATE_INTERACTION_RESPONSE, quick=True, has_updates=True)
 def create_interaction_response(
     call: Call,
     interaction_id: InteractionId,

@@ -569,7 +569,7 @@ class HttpServer:
                 # the guild, channel or lobby.
                 key = next((argument for argument in arguments if isinstance(argument, Snowflake)), 0)
                 encoded_response = await self._db.write(
-                    unit, quick=endpoint.is_quick, updates=endpoint.updates, key=key
+                    unit, quick=endpoint.is_quick, has_updates=endpoint.has_updates, key=key
                 )
             except RejectedWithSideEffects as rejection:
                 await run_side_effects(rejection, self._db, make_call)
