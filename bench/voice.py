@@ -15,7 +15,8 @@ from hubbub.media import rtp
 from hubbub.media.ciphers import CIPHERS
 from hubbub.protocol.voice import ENCRYPTION_MODES
 from hubbub.server.core.metrics import Metrics
-from hubbub.server.transports.voice.sfu import Forwarder, ForwardingGroup, Peer
+from hubbub.server.transports.voice.peers import ForwardingGroup, Peer
+from hubbub.server.transports.voice.sfu import Forwarder
 from hubbub.server.transports.voice.webrtc.srtp import PROFILES, SrtpCipher, SrtpSession
 
 FRAME: Final = os.urandom(100) + rtp.E2EE_TRAILER

@@ -13,14 +13,14 @@ import pytest
 from hubbub.media.datagrams import discovery_request
 from hubbub.protocol.voice import ENCRYPTION_MODES, OLD_ENCRYPTION_MODES
 from hubbub.server.core.metrics import Metrics
-from hubbub.server.transports.voice import sfu
-from hubbub.server.transports.voice.sfu import (
+from hubbub.server.transports.voice import peers
+from hubbub.server.transports.voice.peers import (
     ADDRESS_PROOF_PACKETS,
     DISCOVERED_ADDRESSES_MAX,
-    Forwarder,
     ForwardingGroup,
     Peer,
 )
+from hubbub.server.transports.voice.sfu import Forwarder
 from tests.server.voice.caller import AES, encrypt_packet, fake_encrypted_frame, is_media_packet
 from tests.time_bounds import time_bound
 from tests.world import WAIT_TIMEOUT_SECONDS
@@ -212,7 +212,7 @@ async def test_discovery_requests_from_many_addresses_are_bounded(call: Forwarde
 async def test_late_packets_from_the_old_address_do_not_move_a_client_back(
     call: ForwarderCall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sfu, "ADDRESS_CHANGE_INTERVAL_SECONDS", 0.0)
+    monkeypatch.setattr(peers, "ADDRESS_CHANGE_INTERVAL_SECONDS", 0.0)
     client = NativeClient(call, AES)
     await client.send_packets(1)
     late_packets = [client.build_packet() for _ in range(4 * ADDRESS_PROOF_PACKETS)]
@@ -229,7 +229,7 @@ async def test_late_packets_from_the_old_address_do_not_move_a_client_back(
 async def test_the_address_changes_at_most_once_per_interval(
     call: ForwarderCall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sfu, "ADDRESS_CHANGE_INTERVAL_SECONDS", 3600.0)
+    monkeypatch.setattr(peers, "ADDRESS_CHANGE_INTERVAL_SECONDS", 3600.0)
     client = NativeClient(call, AES)
     await client.send_packets(1)
     client.move()
@@ -238,7 +238,7 @@ async def test_the_address_changes_at_most_once_per_interval(
     first_endpoint = client.move()
     await client.send_packets(10 * ADDRESS_PROOF_PACKETS)
     assert await call.receives_media(first_endpoint)
-    monkeypatch.setattr(sfu, "ADDRESS_CHANGE_INTERVAL_SECONDS", 0.0)
+    monkeypatch.setattr(peers, "ADDRESS_CHANGE_INTERVAL_SECONDS", 0.0)
     await client.send_packets(1)
     assert await call.receives_media(client.endpoint)
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from hubbub.media.ciphers import CIPHERS
 from hubbub.protocol.voice import ENCRYPTION_MODES, OLD_ENCRYPTION_MODES, VoiceOpcode
 from hubbub.server.core.metrics import Metrics
-from hubbub.server.transports.voice.sfu import Forwarder, ForwardingGroup
+from hubbub.server.transports.voice.peers import ForwardingGroup
+from hubbub.server.transports.voice.sfu import Forwarder
 from hubbub.server.transports.voice.webrtc import Offer
 from tests.server.voice.caller import encrypt_packet, fake_encrypted_frame
 from tests.server.voice.conftest import MakeCaller

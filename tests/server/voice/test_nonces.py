@@ -9,7 +9,7 @@ from hubbub.media.ciphers import CIPHERS, NUMBER_RESERVE, PACKETS_MAX, SERVER_FI
 from hubbub.protocol.enums import VoiceCloseCode
 from hubbub.protocol.voice import ENCRYPTION_MODES
 from hubbub.server.transports.voice import sfu
-from hubbub.server.transports.voice.sfu import Peer
+from hubbub.server.transports.voice.peers import Peer
 from tests.server.voice.caller import Caller, encrypt_packet, fake_encrypted_frame
 from tests.server.voice.conftest import MakeCaller
 from tests.server.voice.test_packets import connect_two_callers

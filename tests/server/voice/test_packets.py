@@ -14,8 +14,9 @@ from hubbub.protocol import changes
 from hubbub.protocol.enums import VoiceCloseCode
 from hubbub.protocol.voice import ENCRYPTION_MODES, OLD_ENCRYPTION_MODES, VoiceOpcode
 from hubbub.server.core.metrics import Metrics
+from hubbub.server.transports.voice.peers import ADDRESS_PROOF_PACKETS
 from hubbub.server.transports.voice.reception import Reception, ReplayWindow
-from hubbub.server.transports.voice.sfu import ADDRESS_PROOF_PACKETS, Forwarder
+from hubbub.server.transports.voice.sfu import Forwarder
 from tests.server.voice.caller import (
     AES,
     SILENCE,

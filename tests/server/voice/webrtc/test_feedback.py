@@ -7,6 +7,7 @@ import pytest
 
 from hubbub.protocol.voice import VoiceOpcode
 from hubbub.server.transports.voice import server, sfu
+from hubbub.server.transports.voice.peers import Peer
 from hubbub.server.transports.voice.webrtc import browsers
 from tests.server.voice.caller import dropped_packet_count, fake_encrypted_frame
 from tests.server.voice.conftest import MakeCaller
@@ -22,7 +23,7 @@ BLOCKS_MAX = 31
 """Maximum number of streams in one report."""
 
 
-def get_peer(world: World, browser: Browser) -> sfu.Peer:
+def get_peer(world: World, browser: Browser) -> Peer:
     """Return the media state of a browser on the server."""
     assert world.app.voice is not None
     return world.app.voice.calls._sessions[browser.caller.guild.id, browser.caller.actor.id].peer

@@ -14,8 +14,8 @@ from hubbub.server.core.voice import VoiceTicket
 from hubbub.server.transports.frames import BINARY, TEXT
 from hubbub.server.transports.voice.connection import VoiceWebSocket
 from hubbub.server.transports.voice.dave import DaveGroup, ExternalSender, OutgoingMessage
+from hubbub.server.transports.voice.peers import ForwardingGroup, Peer
 from hubbub.server.transports.voice.replay import VoiceReplayBuffer, wire_seq
-from hubbub.server.transports.voice.sfu import ForwardingGroup, Peer
 
 VoiceConnection: TypeAlias = VoiceWebSocket["VoiceSession"]
 
