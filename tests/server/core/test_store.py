@@ -803,10 +803,10 @@ class TestPostgres:
         assert [event.body for event in events] == [b"%d" % number for number in range(1, 25)]
 
     async def test_units_on_the_event_loop_do_not_block_it(self, notes: PostgresDatabase) -> None:
-        unit_started = asyncio.Event()
+        started = asyncio.Semaphore(0)
 
         def wait_in_database(tx: Tx) -> threading.Thread:
-            unit_started.set()
+            started.release()
             tx.value("SELECT pg_sleep(0.2)")
             return threading.current_thread()
 
@@ -814,7 +814,9 @@ class TestPostgres:
             asyncio.create_task(notes.write(wait_in_database, quick=True)),
             asyncio.create_task(notes.read(wait_in_database)),
         ]
-        await unit_started.wait()
+        # Writes that start together share a transaction, so another write starts after both units.
+        for _ in waiting_units:
+            await started.acquire()
         assert await notes.write(insert_note(1), quick=True) == 1
         assert await note_ids(notes) == [1]
         assert not any(task.done() for task in waiting_units)

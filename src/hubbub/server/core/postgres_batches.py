@@ -26,8 +26,6 @@ BATCH_UNITS_MAX: Final = 32
 """Maximum number of units of a batch."""
 BATCH_ROUND_TRIPS_MAX: Final = 4
 """Number of round trips of a batch after which units that have not written leave it."""
-
-
 LONE_KEY_LEAVES_MIN: Final = 2
 """Number of consecutive units with the same key that left their batches, after which units with this key run alone."""
 LONE_KEY_UNITS: Final = 64
@@ -41,7 +39,7 @@ class BatchFailed(Exception):
 
 
 class _UnitEnded(BaseException):
-    """Ends a unit inside of its greenlet. It is no `Exception`, so that the unit does not handle it."""
+    """Ends a unit inside of its greenlet. It does not inherit from `Exception`, so that the unit does not handle it."""
 
 
 class LoneKeys:
