@@ -1327,7 +1327,7 @@ export type PublicApplication = {
   slug?: string;
   /** ID of the guild linked to the application; always absent. */
   guild_id?: string;
-  /** Web origins that may connect to the local agent over RPC; absent if none. */
+  /** Web origins that may connect to the local agent over RPC. */
   rpc_origins?: Array<string>;
   /** Whether users other than the owner may install the application. */
   bot_public?: boolean;

@@ -15,7 +15,7 @@ from hubbub.server.core.postgres_batches import BATCH_ROUND_TRIPS_MAX, BATCH_UNI
 from hubbub.server.core.postgres_connection import PostgresConnection
 from hubbub.server.core.postgres_statements import intern_statement
 from hubbub.server.core.store import Tx
-from tests.server.core.test_store import record_events
+from tests.server.core.test_store import note_ids, record_events, terminate_connections
 
 TEST_EVENT: Event[Any] = Event("HAPPENED", dict)
 AUDIENCE = UserAudience.of(1)
@@ -42,7 +42,7 @@ async def notes(postgres_database: str) -> Any:
     await db.close()
 
 
-def insert_note(id: int) -> Callable[[Tx], int]:
+def add_note(id: int) -> Callable[[Tx], int]:
     """Return a unit of work that reads, inserts a note, emits an event and returns the stamp of its transaction."""
 
     def unit(tx: Tx) -> int:
@@ -58,7 +58,7 @@ def insert_note_and_reject(id: int) -> Callable[[Tx], int]:
     """Return a unit of work that inserts a note and then raises `Rejected`."""
 
     def unit(tx: Tx) -> int:
-        insert_note(id)(tx)
+        add_note(id)(tx)
         raise Rejected
 
     return unit
@@ -75,28 +75,15 @@ async def write_all(db: PostgresDatabase, units: Iterable[Callable[[Tx], Any]], 
     return await asyncio.gather(*(db.write(unit, quick=True, key=key) for unit in units), return_exceptions=True)
 
 
-async def note_ids(db: PostgresDatabase) -> list[int]:
-    return [row[0] for row in await db.read(lambda tx: tx.all("SELECT id FROM notes ORDER BY id"))]
-
-
 def event_bodies(events: list[Dispatch]) -> list[int]:
     return [int(event.body) for event in events]
-
-
-def terminate_connections(url: str) -> None:
-    """Terminate all other connections to the database."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(
-            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
 
 
 async def test_concurrent_units_share_a_transaction_and_publish_in_order(notes: PostgresDatabase) -> None:
     events = record_events(notes)
     round_trips_before = notes.round_trips
 
-    stamps = await write_all(notes, map(insert_note, range(8)))
+    stamps = await write_all(notes, map(add_note, range(8)))
 
     assert len(set(stamps)) == 1
     # Reads, inserts with the transaction ID, and COMMIT.
@@ -108,7 +95,7 @@ async def test_concurrent_units_share_a_transaction_and_publish_in_order(notes: 
 async def test_the_size_of_a_batch_is_bounded(notes: PostgresDatabase) -> None:
     notes.metrics = Metrics()
 
-    stamps = await write_all(notes, map(insert_note, range(3 * BATCH_UNITS_MAX)))
+    stamps = await write_all(notes, map(add_note, range(3 * BATCH_UNITS_MAX)))
 
     assert max(stamps.count(stamp) for stamp in stamps) == BATCH_UNITS_MAX
     assert await note_ids(notes) == list(range(3 * BATCH_UNITS_MAX))
@@ -116,11 +103,11 @@ async def test_the_size_of_a_batch_is_bounded(notes: PostgresDatabase) -> None:
 
 async def test_units_that_fail_leave_the_others_committed(notes: PostgresDatabase) -> None:
     events = record_events(notes)
-    await notes.write(insert_note(3))
+    await notes.write(add_note(3))
 
     results = await write_all(
         notes,
-        [insert_note(1), reject, insert_note(2), insert_note(3), insert_note_and_reject(4), insert_note(5)],
+        [add_note(1), reject, add_note(2), add_note(3), insert_note_and_reject(4), add_note(5)],
     )
 
     assert [type(result) for result in results] == [
@@ -140,7 +127,7 @@ async def test_a_unit_that_fails_before_it_writes_does_not_repeat_the_others(not
 
     def insert_and_count(tx: Tx) -> int:
         attempts.append(1)
-        return insert_note(1)(tx)
+        return add_note(1)(tx)
 
     results = await write_all(notes, [reject, insert_and_count, reject])
 
@@ -152,7 +139,7 @@ async def test_a_batch_of_rejected_units_needs_no_commit(notes: PostgresDatabase
     results = await write_all(notes, [reject] * 4)
 
     assert [type(result) for result in results] == [Rejected] * 4
-    assert len(set(await write_all(notes, map(insert_note, range(2))))) == 1
+    assert len(set(await write_all(notes, map(add_note, range(2))))) == 1
 
 
 async def test_a_serialization_failure_repeats_only_its_batch(notes: PostgresDatabase, postgres_database: str) -> None:
@@ -174,10 +161,10 @@ async def test_a_serialization_failure_repeats_only_its_batch(notes: PostgresDat
 
     def insert_later(tx: Tx) -> int:
         later_attempts.append(1)
-        return insert_note(200)(tx)
+        return add_note(200)(tx)
 
     # The order of the statements of the first unit is that of its insert, so other units may be in the batch.
-    results = await write_all(notes, [count_bans, insert_note(1), insert_note(2)])
+    results = await write_all(notes, [count_bans, add_note(1), add_note(2)])
     await notes.write(insert_later, quick=True)
 
     assert results[0] == 1
@@ -257,7 +244,7 @@ async def test_units_that_cannot_be_ordered_do_not_share_a_transaction(notes: Po
 
 async def test_a_canceled_caller_does_not_affect_its_batch(notes: PostgresDatabase) -> None:
     events = record_events(notes)
-    tasks = [asyncio.create_task(notes.write(insert_note(id), quick=True)) for id in range(4)]
+    tasks = [asyncio.create_task(notes.write(add_note(id), quick=True)) for id in range(4)]
     await asyncio.sleep(0)
     tasks[1].cancel()
 
@@ -288,7 +275,7 @@ async def test_a_connection_that_is_cut_during_the_commit_of_a_batch(
 
     monkeypatch.setattr(PostgresConnection, "commit", commit_and_lose)
 
-    results = await write_all(notes, [*map(insert_note, range(4)), reject])
+    results = await write_all(notes, [*map(add_note, range(4)), reject])
 
     assert [type(result) for result in results] == [int] * 4 + [Rejected]
     assert (len(set(results[:4])) == 1) is is_committed
@@ -297,7 +284,7 @@ async def test_a_connection_that_is_cut_during_the_commit_of_a_batch(
 
 
 async def test_a_connection_that_is_cut_during_a_batch(notes: PostgresDatabase, postgres_database: str) -> None:
-    await write_all(notes, map(insert_note, range(2)))
+    await write_all(notes, map(add_note, range(2)))
     cut: list[int] = []
 
     def insert_after_cut(tx: Tx) -> int:
@@ -305,9 +292,9 @@ async def test_a_connection_that_is_cut_during_a_batch(notes: PostgresDatabase, 
         if not cut:
             cut.append(1)
             terminate_connections(postgres_database)
-        return insert_note(10)(tx)
+        return add_note(10)(tx)
 
-    results = await write_all(notes, [insert_note(2), insert_after_cut, insert_note(3), reject])
+    results = await write_all(notes, [add_note(2), insert_after_cut, add_note(3), reject])
 
     assert [type(result) for result in results] == [int, int, int, Rejected]
     assert await note_ids(notes) == [0, 1, 2, 3, 10]
@@ -323,7 +310,7 @@ async def test_a_unit_that_updates_rows_runs_in_its_own_transaction(notes: Postg
         tx.run("UPDATE test_counters SET value = value + 1 WHERE id = 1")
         return tx.stamp
 
-    results = await write_all(notes, [insert_note(1), increment, insert_note(2)], key=7)
+    results = await write_all(notes, [add_note(1), increment, add_note(2)], key=7)
 
     assert results[0] == results[2] != results[1]
     assert len(attempts) == 2
@@ -338,7 +325,7 @@ async def test_a_unit_that_inserts_and_then_updates_runs_in_its_own_transaction(
         tx.run("UPDATE test_counters SET value = value + 1 WHERE id = 1")
         return tx.stamp
 
-    results = await write_all(notes, [insert_and_increment, insert_note(2), insert_and_increment])
+    results = await write_all(notes, [insert_and_increment, add_note(2), insert_and_increment])
 
     assert len(set(results)) == 3
     assert await note_ids(notes) == [1, 2]
@@ -366,9 +353,9 @@ async def test_a_unit_with_many_round_trips_leaves_its_batch(notes: PostgresData
     def query_often(tx: Tx) -> int:
         for number in range(BATCH_ROUND_TRIPS_MAX + 2):
             tx.value("SELECT ?::int", number)
-        return insert_note(1)(tx)
+        return add_note(1)(tx)
 
-    results = await write_all(notes, [insert_note(2), query_often, insert_note(3)])
+    results = await write_all(notes, [add_note(2), query_often, add_note(3)])
 
     assert results[0] == results[2] != results[1]
     assert await note_ids(notes) == [1, 2, 3]
@@ -393,18 +380,18 @@ async def test_equal_queries_of_a_batch_see_the_writes_before_them(notes: Postgr
 
 async def test_the_hook_before_a_commit_runs_once_with_all_events(notes: PostgresDatabase) -> None:
     calls: list[list[int]] = []
-    committed: list[int] = []
+    callback_results: list[int] = []
 
     def record(tx: Tx) -> None:
         calls.append(event_bodies(tx.dispatches))
         tx.send("INSERT INTO test_counters (id, value) VALUES (?, ?)", tx.stamp, len(tx.dispatches))
-        tx.after_commit.append(lambda: committed.append(1))
+        tx.after_commit.append(lambda: callback_results.append(1))
 
     notes.before_commit = record
 
-    stamps = await write_all(notes, map(insert_note, range(3)))
+    stamps = await write_all(notes, map(add_note, range(3)))
 
-    assert (calls, committed) == ([[0, 1, 2]], [1])
+    assert (calls, callback_results) == ([[0, 1, 2]], [1])
     assert await notes.read(lambda tx: tx.all("SELECT id, value FROM test_counters")) == [(stamps[0], 3)]
 
 
@@ -427,7 +414,7 @@ async def test_jobs_and_callbacks_of_a_batch_take_effect(notes: PostgresDatabase
 
 
 async def test_closing_finishes_batches(notes: PostgresDatabase) -> None:
-    tasks = [asyncio.create_task(notes.write(insert_note(id), quick=True)) for id in range(100)]
+    tasks = [asyncio.create_task(notes.write(add_note(id), quick=True)) for id in range(100)]
     await asyncio.sleep(0)
     await notes.close()
 

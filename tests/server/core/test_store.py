@@ -710,9 +710,9 @@ class TestPostgres:
     ) -> None:
         await notes.write(insert_note(0), quick=quick)
         assert await note_ids(notes) == [0]
-        _terminate_connections(postgres_database)
+        terminate_connections(postgres_database)
         assert await notes.write(insert_note(1), quick=quick) == 1
-        _terminate_connections(postgres_database)
+        terminate_connections(postgres_database)
         assert await note_ids(notes) == [0, 1]
 
     @pytest.mark.parametrize("quick", [False, True])
@@ -751,7 +751,7 @@ class TestPostgres:
         ]
         for _ in range(3):
             await asyncio.sleep(0.03)
-            await asyncio.to_thread(_terminate_connections, postgres_database)
+            await asyncio.to_thread(terminate_connections, postgres_database)
         results = await asyncio.gather(*units, return_exceptions=True)
 
         assert {type(result) for result in results} <= {int, StoreUnavailable}
@@ -774,7 +774,7 @@ class TestPostgres:
             commit(connection)
             if not terminated_pids:
                 terminated_pids.append(1)
-                _terminate_connections(postgres_database)
+                terminate_connections(postgres_database)
                 connection.execute(intern_statement("SELECT 1"))
 
         monkeypatch.setattr(PostgresConnection, "commit", commit_and_lose)
@@ -803,10 +803,10 @@ class TestPostgres:
         assert [event.body for event in events] == [b"%d" % number for number in range(1, 25)]
 
     async def test_units_on_the_event_loop_do_not_block_it(self, notes: PostgresDatabase) -> None:
-        started = asyncio.Semaphore(0)
+        start_count = asyncio.Semaphore(0)
 
         def wait_in_database(tx: Tx) -> threading.Thread:
-            started.release()
+            start_count.release()
             tx.value("SELECT pg_sleep(0.2)")
             return threading.current_thread()
 
@@ -816,7 +816,7 @@ class TestPostgres:
         ]
         # Writes that start together share a transaction, so another write starts after both units.
         for _ in waiting_units:
-            await started.acquire()
+            await start_count.acquire()
         assert await notes.write(insert_note(1), quick=True) == 1
         assert await note_ids(notes) == [1]
         assert not any(task.done() for task in waiting_units)
@@ -1046,7 +1046,7 @@ class TestPostgres:
         def unit(tx: Tx) -> str:
             word = insert_after_queries(3)(tx)
             if not runs:
-                _terminate_connections(postgres_database)
+                terminate_connections(postgres_database)
             runs.append(1)
             return word
 
@@ -1084,7 +1084,7 @@ def insert_after_queries(id: int) -> Callable[[Tx], str]:
     return unit
 
 
-def _terminate_connections(url: str) -> None:
+def terminate_connections(url: str) -> None:
     """Terminate all other connections to the database."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(

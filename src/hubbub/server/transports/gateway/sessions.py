@@ -250,7 +250,7 @@ class GatewaySessions:
         """Admit a session to its guilds, a few at a time, at the pace of the client."""
         remaining = iter(arrivals)
         while not session.has_ended and (batch := list(islice(remaining, CONCURRENT_GUILD_READS_MAX))):
-            await asyncio.gather(*(hub.admit(joined) for hub, joined in batch if not joined.is_removed))
+            await asyncio.gather(*(hub.admit(entry) for hub, entry in batch if not entry.is_removed))
             if session.connection is not None:
                 await session.connection.wait_writable()
 

@@ -236,20 +236,23 @@ def _show_bad_request(request: PageRequest, error: ApiError) -> web.Response:
     body = error.body()
     if error.status in (401, 429, 500, 503):
         raise error
-    messages: Sequence[str]
+    messages: Sequence[str] = ()
+    # The descriptions of OAuth errors are in English, because they are for the developer of the application.
+    description = body.get("error_description")
     if error.errors:
         messages = [
             f"{name}: {translate_error(leaf['_errors'][0]['message'])}"
             for name, leaf in error.errors.items()
             if "_errors" in leaf
         ]
-    else:
-        messages = [translate_error(str(body.get("error_description") or body.get("message")))]
+    elif description is None:
+        messages = [translate_error(str(body.get("message")))]
     return request.render(
         "bad_request.html",
         status=error.status,
         error_code=body.get("error"),
         messages=messages,
+        description=description,
         url=body.get("return_url"),
         allows_external_redirect=True,
     )
