@@ -36,7 +36,7 @@ T = TypeVar("T")
 CHANNEL_EVENTS: Final = frozenset({"CHANNEL_CREATE", "CHANNEL_UPDATE", "CHANNEL_DELETE"})
 WHOLE_GUILD_REFRESHES: Final = frozenset({"guild", "channels"})
 """Values of `Dispatch.refresh` for which the whole guild is re-read."""
-LATE_EVENT_SECONDS: Final = 30.0
+LATE_EVENT_SECONDS: Final = 120.0
 """Time in seconds after a read during which events that the read already contains may still arrive."""
 RETRY_DELAY_SECONDS: Final = 0.5
 """Delay in seconds before a failed read is retried."""

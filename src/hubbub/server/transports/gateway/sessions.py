@@ -23,6 +23,7 @@ from hubbub.server.core.publication_log import PublicationLog
 from hubbub.server.transports.gateway.background_tasks import BackgroundTasks
 from hubbub.server.transports.gateway.compression import BlockCompressor
 from hubbub.server.transports.gateway.context import GatewayContext
+from hubbub.server.transports.gateway.event_order import EventOrder
 from hubbub.server.transports.gateway.hub import LATE_EVENT_SECONDS, GuildHub
 from hubbub.server.transports.gateway.identification import SessionParameters, reject_too_many_guilds
 from hubbub.server.transports.gateway.packets import Packet
@@ -83,6 +84,7 @@ class GatewaySessions:
         self._resume_window_ms = context.config.gateway.replay_ms
         self._hooks = SessionHooks(context)
         self._orphans_checked_at = 0.0
+        self._event_order = EventOrder(bus)
         self.on_local_event: Callable[[Dispatch], None] | None = None
         """Function called with each event that is delivered to the sessions of this node only; None for none."""
         self.gap_count = 0
@@ -261,7 +263,7 @@ class GatewaySessions:
         subscribed_hub = self._hubs.get(guild_id)
         if subscribed_hub is None:
             hub = GuildHub(guild_id, self._context, self.create_packet, self._remove_empty_hub, self._invalidate_some)
-            bus_subscription = self._bus.subscribe(f"guild.{guild_id}", hub.receive)
+            bus_subscription = self._event_order.subscribe(f"guild.{guild_id}", hub.receive)
             subscribed_hub = self._hubs[guild_id] = _SubscribedHub(hub, bus_subscription)
         subscription = session.subscriptions[guild_id] = GuildSubscription(session, is_joining=is_joining)
         subscribed_hub.hub.expect(subscription)
@@ -274,7 +276,7 @@ class GatewaySessions:
         user_sessions = self._user_sessions.get(session.user_id)
         if user_sessions is None:
             user_sessions = self._user_sessions[session.user_id] = UserSessions(self, self.create_packet, self._context)
-            user_sessions.subscription = self._bus.subscribe(f"user.{session.user_id}", user_sessions.receive)
+            user_sessions.subscription = self._event_order.subscribe(f"user.{session.user_id}", user_sessions.receive)
         user_sessions.sessions.append(session)
         return user_sessions
 
@@ -578,10 +580,7 @@ class GatewaySessions:
         )
 
     def prune(self, now: float) -> None:
-        """Discard expired events, snapshots and nodes; when due, send a keepalive and end orphans.
-
-        `now` is in seconds of the event loop's clock.
-        """
+        """Discard what expired; when due, send a keepalive and end orphans. `now` is in seconds of the event loop's clock."""
         created_before = now - self._resume_window_ms / 1000
         for session in self._sessions.values():
             if session.connection is not None:
@@ -593,6 +592,7 @@ class GatewaySessions:
                         session.previous_node_numbers = None
         for hub, _ in self._hubs.values():
             hub.prune(now)
+        self._event_order.prune(now)
         self.presence_feed.sweep(now)
         if now - self._orphans_checked_at >= ORPHAN_CHECK_SECONDS:
             # By now every other live node has reported its sessions.
