@@ -36,10 +36,16 @@ OpenPage = Callable[..., AbstractAsyncContextManager[Any]]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the tests of this folder on the event loop of the session, which the shared browser is bound to."""
+    """Run the tests of this folder on the event loop of the session, which the shared browser is bound to.
+
+    Tests of a module run on the same worker, so that each worker starts few browsers and modules run at the same time."""
     for item in items:
-        if item.path.parent == FOLDER and inspect.iscoroutinefunction(getattr(item, "function", None)):
+        if item.path.parent != FOLDER:
+            continue
+        if inspect.iscoroutinefunction(getattr(item, "function", None)):
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 @pytest_asyncio.fixture(loop_scope="session")

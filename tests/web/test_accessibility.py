@@ -13,7 +13,7 @@ from tests.web.accessibility import record_problems
 from tests.web.conftest import DESKTOP_WIDTH, PHONE_WIDTH, OpenPage
 from tests.world import Actor, World
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(400)]
+pytestmark = pytest.mark.timeout(400)
 
 EMBED = {"title": "Tides", "description": "High at noon.", "fields": [{"name": "Low", "value": "At six"}]}
 

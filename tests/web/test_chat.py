@@ -4,16 +4,12 @@ import asyncio
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import pytest
-
 from hubbub.protocol.enums import ChannelType, OverwriteType
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.messages import CONTENT_MAX
 from tests.server.talk.uploads import PNG
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.conftest import PHONE_WIDTH
-
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
 async def test_two_users_see_each_others_messages_and_changes_immediately(platform: ChatPlatform) -> None:

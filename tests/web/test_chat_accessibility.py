@@ -19,7 +19,7 @@ from tests.web.conftest import DESKTOP_WIDTH, PHONE_WIDTH
 from tests.web.settings import accessibility_problems
 from tests.world import Actor, Guild, befriend
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 Step = Callable[[Any], Awaitable[None]]
 """One action of the user in a page."""

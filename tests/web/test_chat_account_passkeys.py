@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import aiohttp
-import pytest
 import pytest_asyncio
 
 from hubbub.server.app import App
@@ -16,8 +15,6 @@ from tests.web.chat import ChatPlatform
 from tests.web.conftest import OpenPage
 from tests.web.test_chat_account_settings import open_user_settings
 from tests.world import NOW_MS, World, small_config
-
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
 @pytest_asyncio.fixture(loop_scope="session")

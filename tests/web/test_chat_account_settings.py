@@ -14,8 +14,6 @@ from tests.web.conftest import PHONE_WIDTH
 from tests.web.settings import accessibility_problems, open_screen, save_changes
 from tests.world import befriend
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
-
 SCREENS = (
     "Profile",
     "Nicknames",

@@ -1,12 +1,8 @@
 """Administration as users see it in the chat client: announcements, suspended guilds and switched-off features."""
 
-import pytest
-
 from tests.server.identity.operators import create_operator
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.settings import accessibility_problems
-
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
 async def test_an_announcement_is_dismissed_for_the_account(platform: ChatPlatform) -> None:

@@ -2,14 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from hubbub.protocol.enums import ChannelType
 from tests.server.places.invites import create_invite
 from tests.web.chat import ChatPlatform, ChatWindow, general_path
 from tests.world import befriend
-
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
 def locate_channel_list(window: ChatWindow) -> Any:

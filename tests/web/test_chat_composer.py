@@ -15,8 +15,6 @@ from tests.web.conftest import DESKTOP_WIDTH, PHONE_WIDTH, OpenPage, run_platfor
 from tests.web.settings import accessibility_problems
 from tests.world import Actor, Guild, small_config
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
-
 
 async def test_drafts_of_channels_and_threads_survive_a_reload_with_their_mentions(platform: ChatPlatform) -> None:
     expect = pytest.importorskip("playwright.async_api").expect

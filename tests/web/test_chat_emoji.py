@@ -9,8 +9,6 @@ from tests.media import data_uri, png
 from tests.third_party_files import needs_emoji_files
 from tests.web.chat import ChatPlatform, general_path
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
-
 HIDE_EMOJI_FILES = """new MutationObserver(() => {
   document.querySelector("meta[name=hubbub-client]")?.removeAttribute("data-emoji");
 }).observe(document, {childList: true, subtree: true});"""

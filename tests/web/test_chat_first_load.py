@@ -7,7 +7,7 @@ import pytest
 
 from tests.web.chat import ChatPlatform, general_path
 
-pytestmark = [pytest.mark.full_browser, pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.full_browser
 
 FIRST_LOAD_BYTES_MAX = 200_000
 """Limit of all files that a page with an open channel loads, with HTTP headers: page, scripts, style sheets, icons."""

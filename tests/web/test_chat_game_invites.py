@@ -19,8 +19,6 @@ from tests.web.settings import accessibility_problems
 from tests.world import Actor, befriend, wait_until
 
 expect = pytest.importorskip("playwright.async_api").expect
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
-
 REFUSED_CONNECTION_ERROR = "WebSocket connection to 'ws://127.0.0.1"
 """Prefix of the console error for a port without an agent, or with an agent that rejects the page."""
 

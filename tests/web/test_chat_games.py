@@ -20,8 +20,6 @@ from tests.web.settings import accessibility_problems
 from tests.world import befriend
 
 expect = pytest.importorskip("playwright.async_api").expect
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
-
 MINUTE_MS = 60_000
 
 

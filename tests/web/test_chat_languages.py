@@ -12,8 +12,6 @@ from tests.web.conftest import DESKTOP_WIDTH, PHONE_WIDTH
 from tests.web.settings import open_screen
 from tests.world import Guild, befriend
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
-
 ALLOWED_TEXTS = ("nora", "tom", "Guild", "@everyone", "Ahoy")
 """Names of the guild, its users and its role, and the message."""
 

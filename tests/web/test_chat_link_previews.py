@@ -15,8 +15,6 @@ from tests.web.test_chat_account_settings import open_user_settings
 from tests.website import Website, build_page, meta
 from tests.world import small_config
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
-
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def preview_platform(open_page: OpenPage) -> AsyncIterator[ChatPlatform]:

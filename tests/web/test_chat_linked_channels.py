@@ -11,7 +11,6 @@ from tests.web.settings import accessibility_problems
 from tests.world import Guild
 
 expect = pytest.importorskip("playwright.async_api").expect
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
 async def create_linked_channel(platform: ChatPlatform, **lobby: Any) -> tuple[Guild, Player, int]:

@@ -3,12 +3,8 @@
 import asyncio
 from typing import Any
 
-import pytest
-
 from tests.web.chat import ChatPlatform, ChatWindow, general_path
 from tests.world import Actor, Guild
-
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 FOLLOWED_ROW_COUNT = 100
 """Rows of a channel while the user follows it (`state/message_log.js`)."""

@@ -13,8 +13,6 @@ from tests.third_party_files import needs_highlighter
 from tests.web.chat import ChatPlatform, general_path
 from tests.world import NOW_MS
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
-
 
 @pytest.mark.parametrize("width", [1440, 390])
 async def test_a_reopened_channel_shows_its_newest_message_and_scrolls_to_new_ones(

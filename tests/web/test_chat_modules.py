@@ -17,8 +17,6 @@ from tests.web.conftest import DESKTOP_WIDTH, PHONE_WIDTH
 from tests.web.settings import accessibility_problems
 from tests.world import befriend
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
-
 MODULES_FOLDER = static_files.STATIC_FOLDER / "app"
 SCRIPTS = sorted(MODULES_FOLDER.rglob("*.js"))
 MODULE_LINES_MAX = 400

@@ -17,7 +17,7 @@ from tests.web.chat import ChatPlatform, ChatWindow, general_path
 from tests.web.settings import accessibility_problems
 from tests.world import Guild
 
-pytestmark = [pytest.mark.full_browser, pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.full_browser
 
 
 def locate_channel_entry(window: ChatWindow, channel_id: int | str) -> Any:

@@ -21,7 +21,7 @@ from tests.web.settings import accessibility_problems
 from tests.web.test_chat_account_settings import open_user_settings
 from tests.world import WAIT_TIMEOUT_SECONDS, Actor, small_config
 
-pytestmark = [pytest.mark.full_browser, pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.full_browser
 
 SUBSCRIPTION_SCRIPT = """
 (subscription => {

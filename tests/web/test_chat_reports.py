@@ -2,16 +2,12 @@
 
 from typing import Any
 
-import pytest
-
 from hubbub.protocol.operator_roles import OperatorRole
 from tests.server.identity.operators import create_operator
 from tests.server.talk.test_reports import decide, list_cases
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.settings import accessibility_problems
 from tests.world import Actor
-
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
 async def send_report(page: Any, reason: str, comment: str = "") -> None:

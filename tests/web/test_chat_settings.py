@@ -1,7 +1,5 @@
 """The guild settings in a real browser: the overview, members and bans, and the dialog on a phone."""
 
-import pytest
-
 from hubbub.protocol.enums import LOCALES, AuditLogAction, DefaultMessageNotifications, VerificationLevel
 from hubbub.protocol.permissions import Permissions
 from tests.server.talk.uploads import PNG
@@ -9,8 +7,6 @@ from tests.web.chat import ChatPlatform, general_path
 from tests.web.conftest import DESKTOP_WIDTH, PHONE_WIDTH
 from tests.web.settings import open_screen, open_settings
 from tests.world import NOW_MS
-
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
 async def test_overview_saves_only_changes_and_other_members_see_them(platform: ChatPlatform) -> None:

@@ -13,7 +13,7 @@ from tests.web.chat import ChatPlatform, general_path
 from tests.web.conftest import DESKTOP_WIDTH, PHONE_WIDTH
 from tests.web.settings import accessibility_problems, choose_in_picker, open_screen, open_settings
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(400)]
+pytestmark = pytest.mark.timeout(400)
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(PHONE_WIDTH, "dark"), (DESKTOP_WIDTH, "light")])

@@ -3,8 +3,6 @@
 import re
 from typing import Any
 
-import pytest
-
 from hubbub.protocol.enums import (
     AuditLogAction,
     AutoModerationActionType,
@@ -17,8 +15,6 @@ from hubbub.server.transports.web.templating import PACKAGE_DIR
 from tests.server.places.scheduled_events import create_event, external_event
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.settings import choose_in_picker, open_settings
-
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
 def test_every_action_of_the_audit_log_has_a_label() -> None:

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from hubbub.protocol.enums import (
     AutoModerationActionType,
     AutoModerationEventType,
@@ -14,8 +12,6 @@ from hubbub.protocol.permissions import Permissions
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.settings import choose_in_picker, open_settings, save_changes
 from tests.world import Guild
-
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
 async def create_rule(

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from hubbub.protocol.enums import ChannelType, OverwriteType
 from hubbub.protocol.flags import ChannelFlags
 from hubbub.protocol.permissions import Permissions
@@ -11,8 +9,6 @@ from tests.web.chat import ChatPlatform, general_path
 from tests.web.settings import choose_in_picker, open_settings, save_changes
 from tests.web.test_chat_modules import modules_url
 from tests.world import Guild
-
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 VIEW, SEND = Permissions.VIEW_CHANNEL, Permissions.SEND_MESSAGES
 

@@ -3,8 +3,6 @@
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
-
 from hubbub.protocol.enums import (
     AuditLogAction,
     ChannelType,
@@ -19,8 +17,6 @@ from tests.server.places.scheduled_events import HOUR_MS, channel_event, create_
 from tests.web.chat import ChatPlatform, ChatWindow, general_path
 from tests.web.settings import open_settings, save_changes
 from tests.world import NOW_MS, Guild
-
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 FORMAT_LOCAL_TIME = """ms => { const date = new Date(ms - new Date(ms).getTimezoneOffset() * 60000);
   return date.toISOString().slice(0, 16); }"""

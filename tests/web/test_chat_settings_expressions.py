@@ -12,7 +12,7 @@ from tests.web.chat import ChatPlatform, general_path
 from tests.web.settings import choose_in_picker, open_settings
 from tests.world import Actor, Guild
 
-pytestmark = [pytest.mark.full_browser, pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.full_browser
 
 CREATE, MANAGE = Permissions.CREATE_GUILD_EXPRESSIONS, Permissions.MANAGE_GUILD_EXPRESSIONS
 

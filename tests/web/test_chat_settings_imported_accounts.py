@@ -2,13 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.server.identity.test_claims import import_guild
 from tests.web.chat import ChatPlatform
 from tests.web.settings import accessibility_problems, open_settings
-
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
 async def test_administrators_see_the_claim_codes(platform: ChatPlatform, tmp_path: Path) -> None:

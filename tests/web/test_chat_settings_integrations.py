@@ -2,15 +2,11 @@
 
 from typing import Any
 
-import pytest
-
 from hubbub.protocol.enums import AuditLogAction, CommandPermissionType
 from hubbub.protocol.permissions import Permissions
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.settings import choose_in_picker, open_settings, save_changes
 from tests.world import Actor, Guild
-
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
 async def add_command(bot: Actor, guild: Guild, name: str) -> Any:

@@ -1,15 +1,11 @@
 """Invites in the guild settings of the chat client, in a real browser."""
 
-import pytest
-
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.permissions import Permissions
 from tests.server.places.invites import create_invite, create_targeted_invite
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.settings import choose_in_picker, open_settings
 from tests.world import NOW_MS
-
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
 async def test_invites_are_listed_and_revoked(platform: ChatPlatform) -> None:

@@ -2,15 +2,11 @@
 
 from typing import Any
 
-import pytest
-
 from hubbub.protocol.permissions import Permissions
 from tests.server.places.invites import create_invite
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.settings import open_settings, save_changes
 from tests.world import Actor, Guild
-
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 JOIN_FORM = {
     "enabled": True,

@@ -1,13 +1,9 @@
 """The onboarding screen of the guild settings in a real browser."""
 
-import pytest
-
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.onboarding import DEFAULT_CHANNELS_MIN
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.settings import choose_in_picker, open_settings, save_changes
-
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
 async def test_onboarding_is_edited_by_two_managers(platform: ChatPlatform) -> None:

@@ -2,16 +2,12 @@
 
 from typing import Any
 
-import pytest
-
 from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.permissions import Permissions
 from tests.server.talk.uploads import PNG
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.settings import open_settings, save_changes
 from tests.world import Actor, Guild
-
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
 async def role_names(guild: Guild) -> list[str]:

@@ -1,13 +1,9 @@
 """The safety screen of the guild settings in a real browser."""
 
-import pytest
-
 from hubbub.protocol.enums import ExplicitContentFilter
 from hubbub.protocol.permissions import Permissions
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.settings import open_settings, save_changes
-
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 USE_SERVER_TIME = """
 const difference = %d - Date.now();

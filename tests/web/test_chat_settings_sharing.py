@@ -7,8 +7,6 @@ from tests.server.talk.uploads import PNG
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.settings import open_settings, save_changes
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
-
 REPLACE_CLIPBOARD = """
 Object.defineProperty(navigator, "clipboard", { value: { writeText: async text => { window.copiedText = text; } } });
 """

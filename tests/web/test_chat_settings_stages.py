@@ -1,13 +1,9 @@
 """The stages screen of the guild settings in a real browser."""
 
-import pytest
-
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.permissions import Permissions
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.settings import open_settings
-
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
 async def test_a_stage_is_started_changed_and_ended_and_another_member_sees_it(platform: ChatPlatform) -> None:

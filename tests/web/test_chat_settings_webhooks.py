@@ -2,16 +2,12 @@
 
 from typing import Any
 
-import pytest
-
 from hubbub.protocol.enums import AuditLogAction, ChannelType
 from hubbub.protocol.permissions import Permissions
 from tests import media
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.settings import open_settings, save_changes
 from tests.world import Guild
-
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
 async def get_webhook(guild: Guild) -> Any:

@@ -1,12 +1,8 @@
 """The welcome screen and the guide for new members in the guild settings, in a real browser."""
 
-import pytest
-
 from hubbub.protocol.permissions import Permissions
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.settings import choose_in_picker, open_settings, save_changes
-
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
 async def test_welcome_screen_is_edited_by_two_managers(platform: ChatPlatform) -> None:

@@ -2,12 +2,8 @@
 
 import re
 
-import pytest
-
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.settings import open_screen
-
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 WEEKDAYS = "lunes|martes|miércoles|jueves|viernes|sábado|domingo"
 

@@ -7,7 +7,7 @@ from tests.web.conftest import DESKTOP_WIDTH, PHONE_WIDTH, OpenPage
 from tests.web.console_pages import create_console_content
 from tests.world import World
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(400)]
+pytestmark = pytest.mark.timeout(400)
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(PHONE_WIDTH, "dark"), (DESKTOP_WIDTH, "light")])

@@ -21,7 +21,7 @@ from tests.world import NOW_MS, World, small_config
 
 RESPONSE_SELECTOR = ".try-response"
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(400)]
+pytestmark = pytest.mark.timeout(400)
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(PHONE_WIDTH, "light"), (DESKTOP_WIDTH, "dark")])

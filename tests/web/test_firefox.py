@@ -25,8 +25,6 @@ from tests.world import Actor, small_config
 FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
 
 pytestmark = [
-    pytest.mark.xdist_group("firefox"),
-    pytest.mark.timeout(300),
     pytest.mark.skipif(FIREFOX is None, reason="Firefox is not installed: make browser"),
     pytest.mark.skipif(NODE is None, reason="Node.js is not installed"),
     pytest.mark.skipif(

@@ -2,12 +2,8 @@
 
 import re
 
-import pytest
-
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.conftest import OpenPage
-
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 GERMAN_DATE_PATTERN = re.compile(r"\b\d{1,2}\.(?: \w+ |\d\d\.)\d{2,4}\b")
 """A date with the day before the month, separated by a period: `01.11.26` or `1. November 2026`."""

@@ -27,7 +27,7 @@ from tests.web.app_guild import ChannelWindow
 from tests.web.conftest import OpenPage
 from tests.web.polling import wait_until
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(400)]
+pytestmark = pytest.mark.timeout(400)
 
 ESCAPES = {
     "navigate the client": "top.location = site",

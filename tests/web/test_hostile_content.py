@@ -25,7 +25,7 @@ from tests.server.talk.uploads import PNG, send_files
 from tests.web.chat import ChatPlatform, general_path
 from tests.world import Actor, Guild, World
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(400)]
+pytestmark = pytest.mark.timeout(400)
 
 SHORT_PAYLOAD = "<img src=x onerror=injected=1>"
 """Payload for names, which have at most 32 characters."""

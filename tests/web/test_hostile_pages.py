@@ -18,8 +18,6 @@ from tests.web.chat import ChatPlatform
 from tests.web.polling import wait_until
 from tests.world import Actor
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
-
 both_sites = pytest.mark.parametrize("site_host", ["127.0.0.1", "localhost"], ids=["same-site", "cross-site"])
 
 MESSAGES = [

@@ -19,7 +19,7 @@ from tests.web.accessibility import record_problems
 from tests.web.conftest import DESKTOP_WIDTH, PHONE_WIDTH, OpenPage
 from tests.world import NOW_MS, Actor, World, small_config
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(400)]
+pytestmark = pytest.mark.timeout(400)
 
 REDIRECT_URI = "https://game.example/callback"
 SECTIONS = (

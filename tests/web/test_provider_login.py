@@ -9,7 +9,7 @@ from tests.pages import PASSWORD
 from tests.web.conftest import DESKTOP_WIDTH, OpenPage
 from tests.world import run_with_settings, small_config
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(400), *REQUIRES_INDEPENDENT_PROVIDER]
+pytestmark = [pytest.mark.timeout(400), *REQUIRES_INDEPENDENT_PROVIDER]
 
 
 async def test_a_user_registers_links_and_logs_out_with_an_independent_provider(open_page: OpenPage) -> None:

@@ -17,7 +17,7 @@ from tests.web.accessibility import find_problems
 from tests.web.conftest import DESKTOP_WIDTH, PHONE_WIDTH, OpenPage
 from tests.web.polling import wait_until
 
-pytestmark = [pytest.mark.full_browser, pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.full_browser
 
 
 class EchoBot(Bot):

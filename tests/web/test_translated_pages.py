@@ -10,7 +10,7 @@ from tests.web.console_pages import create_console_content
 from tests.web.settings import accessibility_problems
 from tests.world import Actor
 
-pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(400)]
+pytestmark = pytest.mark.timeout(400)
 
 PORTAL_SECTIONS = ("", "/bot", "/oauth2", "/webhooks", "/keys", "/testers", "/store")
 

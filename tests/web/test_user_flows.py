@@ -11,7 +11,7 @@ from tests.pages import PASSWORD
 from tests.web.conftest import DESKTOP_WIDTH, PHONE_WIDTH, OpenPage
 from tests.world import World
 
-pytestmark = [pytest.mark.full_browser, pytest.mark.xdist_group("chromium"), pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.full_browser, pytest.mark.timeout(400)]
 
 REDIRECT_URI = "http://127.0.0.1/callback"
 
