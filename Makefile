@@ -2,6 +2,8 @@
 
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/sh
+# Without compiled files, each pytest process would compile the whole package again.
+unexport PYTHONDONTWRITEBYTECODE
 
 # The first interpreter that is new enough; `make PYTHON=... venv` selects another.
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
@@ -45,7 +47,7 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(8, 2 * (os.cpu_count() or 
 # Compiling first saves every worker and every started server the compilation.
 test: venv client-deps client-libraries object-store browser ## run the whole test suite
 	@$(RUN) -m compileall -q -j 0 src
-	@PYTHONDONTWRITEBYTECODE= $(RUN) -m pytest -q -n $(WORKERS) --dist loadgroup $(ARGS)
+	@$(RUN) -m pytest -q -n $(WORKERS) --dist loadgroup $(ARGS)
 
 # Faults of several processes: broken networks, outages, wrong clocks, contention. CHAOS_ROUNDS=20 repeats all of them. Only this target
 # checks time bounds, because a slow machine exceeds any (tests/time_bounds.py).

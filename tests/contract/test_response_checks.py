@@ -5,7 +5,7 @@ import json
 import aiohttp
 import pytest
 
-from tests.fixtures.validator import ResponseMonitor
+from tests.fixtures.validator import ApiDescription, ResponseMonitor
 from tests.world import ApiResponse, World
 
 
@@ -44,10 +44,10 @@ def test_public_responses_are_checked_against_the_public_api_description() -> No
     gateway = {"url": "wss://gateway.test"}
 
     assert describe_problem("get_gateway", 200, gateway) == ""
-    assert "'url' is a required property" in describe_problem("get_gateway", 200, {})
-    assert "1 is not of type 'string'" in describe_problem("get_gateway", 200, {"url": 1})
+    assert '"url" is a required property' in describe_problem("get_gateway", 200, {})
+    assert '1 is not of type "string"' in describe_problem("get_gateway", 200, {"url": 1})
     assert "declares 200 as its success status" in describe_problem("get_gateway", 201, gateway)
-    assert "'message' is a required property" in describe_problem("get_gateway", 401, {"code": 0})
+    assert '"message" is a required property' in describe_problem("get_gateway", 401, {"code": 0})
 
 
 def test_first_party_responses_are_checked_against_our_openapi_document() -> None:
@@ -55,4 +55,19 @@ def test_first_party_responses_are_checked_against_our_openapi_document() -> Non
         return [{"id": interaction_id, "type": 2, "channel_id": "1", "error": "x"}]
 
     assert describe_problem("list_failed_interactions", 200, failed_interactions("1")) == ""
-    assert "1 is not of type 'string'" in describe_problem("list_failed_interactions", 200, failed_interactions(1))
+    assert '1 is not of type "string"' in describe_problem("list_failed_interactions", 200, failed_interactions(1))
+
+
+def test_integers_are_checked_against_the_limits_of_their_format() -> None:
+    schema = {"type": "array", "items": {"type": "integer", "format": "int32"}}
+    content = {"content": {"application/json": {"schema": schema}}}
+    document = {"paths": {"/numbers": {"get": {"responses": {"200": content}}}}}
+    description = ApiDescription(document, "the sample")
+
+    def find_problem(value: int) -> str | None:
+        response = ApiResponse(200, {"Content-Type": "application/json"}, json.dumps([value]).encode())
+        return description.find_problem("GET", "/numbers", response)
+
+    assert find_problem(2**31 - 1) is None
+    assert find_problem(2**31) == f"$.0: {2**31} is greater than the maximum of {2**31 - 1}"
+    assert find_problem(-(2**31) - 1) is not None
