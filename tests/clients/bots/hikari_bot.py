@@ -4,13 +4,24 @@ The library has no voice connections, so this bot joins a call without audio."""
 
 # mypy: ignore-errors
 
+from datetime import timedelta
+
 import hikari
+from hikari.impl.special_endpoints import (
+    AutoModBlockMessageActionBuilder,
+    AutoModKeywordTriggerBuilder,
+    PollBuilder,
+)
 from runner import (
+    CHANNEL_ID,
     EMOJI,
+    EVENT_END,
+    EVENT_START,
     GUILD_ID,
     ROLE_ID,
     SETTINGS,
     VOICE_CHANNEL_ID,
+    image_file,
     prepare,
     report,
     run_steps,
@@ -85,6 +96,72 @@ async def on_reaction(event):
         await event.member.add_role(ROLE_ID)
 
 
+async def files():
+    # The library cannot send the description of a file.
+    message = await bot.rest.create_message(CHANNEL_ID, "a file", attachment=hikari.Bytes(image_file(), "pixel.png"))
+    attachment = message.attachments[0]
+    return [attachment.filename, len(await attachment.read())]
+
+
+async def threads():
+    message = await bot.rest.create_message(CHANNEL_ID, "chapter one")
+    duration = timedelta(minutes=60)
+    thread = await bot.rest.create_message_thread(CHANNEL_ID, message, "story", auto_archive_duration=duration)
+    await bot.rest.create_message(thread, "once upon a time")
+    return [thread.name, thread.parent_id == CHANNEL_ID]
+
+
+async def forums():
+    tags = [hikari.ForumTag(name="new")]
+    forum = await bot.rest.create_guild_forum_channel(GUILD_ID, "ideas", available_tags=tags)
+    post = await bot.rest.create_forum_post(forum, "first", "text", tags=forum.available_tags)
+    message = await bot.rest.fetch_message(post, post.id)
+    return [post.name, message.content, [tag.name for tag in forum.available_tags if tag.id in post.applied_tag_ids]]
+
+
+async def polls():
+    poll = PollBuilder(question_text="Lunch?", allow_multiselect=False)
+    for text in ("Soup", "Bread"):
+        poll.add_answer(text=text)
+    message = await bot.rest.create_message(CHANNEL_ID, poll=poll)
+    ended_message = await bot.rest.end_poll(CHANNEL_ID, message)
+    return [message.poll.question.text, [answer.poll_media.text for answer in ended_message.poll.answers]]
+
+
+async def stickers():
+    image = hikari.Bytes(image_file(), "wave.png")
+    sticker = await bot.rest.create_sticker(GUILD_ID, "wave", "wave", image, description="waves")
+    message = await bot.rest.create_message(CHANNEL_ID, sticker=sticker)
+    return [sticker.name, [item.name for item in message.stickers]]
+
+
+async def catalog():
+    packs = await bot.rest.fetch_available_sticker_packs()
+    application = await bot.rest.fetch_application()
+    return [[pack.name for pack in packs], application.name != ""]
+
+
+async def events():
+    event = await bot.rest.create_external_event(GUILD_ID, "Fair", "Park", EVENT_START, EVENT_END)
+    return [event.name, event.location, len(await bot.rest.fetch_scheduled_events(GUILD_ID))]
+
+
+async def auto_moderation():
+    rule = await bot.rest.create_auto_mod_rule(
+        GUILD_ID,
+        name="No fish",
+        event_type=hikari.AutoModEventType.MESSAGE_SEND,
+        trigger=AutoModKeywordTriggerBuilder(keyword_filter=["fish"]),
+        actions=[AutoModBlockMessageActionBuilder()],
+    )
+    return [rule.name, (await bot.rest.fetch_auto_mod_rules(GUILD_ID))[0].trigger.keyword_filter]
+
+
+async def templates():
+    template = await bot.rest.create_template(GUILD_ID, "Plan", description="a plan")
+    return [template.name, [found.code for found in await bot.rest.fetch_guild_templates(GUILD_ID)] == [template.code]]
+
+
 async def commands_registered():
     application = await bot.rest.fetch_application()
     builders = [bot.rest.slash_command_builder(name, name) for name in COMMANDS]
@@ -101,7 +178,9 @@ async def commands_registered():
 @bot.listen(hikari.StartedEvent)
 async def on_started(_):
     """Run the steps."""
-    await run_steps([commands_registered])
+    await run_steps(
+        [files, threads, forums, polls, stickers, catalog, events, auto_moderation, templates, commands_registered]
+    )
 
 
 prepare()

@@ -122,10 +122,12 @@ async def threads():
 
 
 async def forums():
-    forum = await guild().create_forum_channel("ideas", topic="")
-    post = await forum.create_thread(name="first", content="text")
+    # Without an ID, the library sends the text "None" as the ID of a new tag.
+    tags = [nextcord.ForumTag(id=0, name="new")]
+    forum = await guild().create_forum_channel("ideas", topic="", available_tags=tags)
+    post = await forum.create_thread(name="first", content="text", applied_tags=forum.available_tags)
     message = await post.fetch_message(post.id)
-    return [post.name, message.content]
+    return [post.name, message.content, [tag.name for tag in post.applied_tags]]
 
 
 async def stickers():

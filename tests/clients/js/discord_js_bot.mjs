@@ -4,11 +4,17 @@ import { getVoiceConnection, joinVoiceChannel } from "@discordjs/voice";
 import {
   ActionRowBuilder,
   ApplicationCommandOptionType,
+  AutoModerationActionType,
+  AutoModerationRuleEventType,
+  AutoModerationRuleTriggerType,
   ButtonBuilder,
   ButtonStyle,
+  ChannelType,
   Client,
   Events,
   GatewayIntentBits,
+  GuildScheduledEventEntityType,
+  GuildScheduledEventPrivacyLevel,
   MessageFlags,
   ModalBuilder,
   Partials,
@@ -16,7 +22,7 @@ import {
   TextInputBuilder,
   TextInputStyle,
 } from "discord.js";
-import { emoji, report, runSteps, settings } from "./bot_steps.mjs";
+import { emoji, eventEnd, eventStart, image, report, runSteps, settings } from "./bot_steps.mjs";
 import { sendFrames, waitUntilConnected } from "./bot_voice.mjs";
 
 const client = new Client({
@@ -24,7 +30,7 @@ const client = new Client({
   partials: [Partials.Message, Partials.Reaction],
   rest: { api: settings.api.replace(/\/v\d+$/, "") },
 });
-const { guild: guildId, voice: voiceId, role: roleId } = settings;
+const { guild: guildId, channel: channelId, voice: voiceId, role: roleId } = settings;
 
 const row = component => new ActionRowBuilder().addComponents(component);
 const commands = [
@@ -75,7 +81,76 @@ async function giveRole(reaction, user) {
   await member.roles.add(roleId);
 }
 
+const guild = () => client.guilds.cache.get(guildId);
+const channel = () => client.channels.cache.get(channelId);
+
 const steps = {
+  async files() {
+    const files = [{ attachment: image, name: "pixel.png", description: "one pixel" }];
+    const attachment = (await channel().send({ content: "a file", files })).attachments.first();
+    const body = await (await fetch(attachment.url)).arrayBuffer();
+    return [attachment.name, attachment.description, body.byteLength];
+  },
+  async threads() {
+    const message = await channel().send("chapter one");
+    const thread = await message.startThread({ name: "story", autoArchiveDuration: 60 });
+    await thread.send("once upon a time");
+    return [thread.name, thread.parentId === channelId];
+  },
+  async forums() {
+    const options = { name: "ideas", type: ChannelType.GuildForum, availableTags: [{ name: "new" }] };
+    const forum = await guild().channels.create(options);
+    const appliedTags = forum.availableTags.map(tag => tag.id);
+    const post = await forum.threads.create({ name: "first", message: { content: "text" }, appliedTags });
+    const message = await post.fetchStarterMessage();
+    const names = post.appliedTags.map(id => forum.availableTags.find(tag => tag.id === id).name);
+    return [post.name, message.content, names];
+  },
+  async polls() {
+    const answers = ["Soup", "Bread"].map(text => ({ text }));
+    const poll = { question: { text: "Lunch?" }, answers, duration: 1, allowMultiselect: false };
+    const message = await channel().send({ poll });
+    const ended = await message.poll.end();
+    return [message.poll.question.text, ended.poll.answers.map(entry => entry.text)];
+  },
+  async stickers() {
+    const file = { attachment: image, name: "wave.png" };
+    const sticker = await guild().stickers.create({ name: "wave", description: "waves", tags: "wave", file });
+    const message = await channel().send({ stickers: [sticker] });
+    return [sticker.name, message.stickers.map(item => item.name)];
+  },
+  async catalog() {
+    const packs = await client.fetchStickerPacks();
+    return [packs.map(pack => pack.name), (await client.application.fetch()).name !== ""];
+  },
+  async events() {
+    const event = await guild().scheduledEvents.create({
+      name: "Fair",
+      entityType: GuildScheduledEventEntityType.External,
+      entityMetadata: { location: "Park" },
+      privacyLevel: GuildScheduledEventPrivacyLevel.GuildOnly,
+      scheduledStartTime: eventStart,
+      scheduledEndTime: eventEnd,
+    });
+    const fetched = await guild().scheduledEvents.fetch({ withUserCount: true });
+    return [event.name, event.entityMetadata.location, fetched.size];
+  },
+  async auto_moderation() {
+    const rule = await guild().autoModerationRules.create({
+      name: "No fish",
+      eventType: AutoModerationRuleEventType.MessageSend,
+      triggerType: AutoModerationRuleTriggerType.Keyword,
+      triggerMetadata: { keywordFilter: ["fish"] },
+      actions: [{ type: AutoModerationActionType.BlockMessage }],
+      enabled: true,
+    });
+    return [rule.name, (await guild().autoModerationRules.fetch()).first().triggerMetadata.keywordFilter];
+  },
+  async templates() {
+    const template = await guild().createTemplate("Plan", "a plan");
+    const fetched = await guild().fetchTemplates();
+    return [template.name, fetched.map(found => found.code)[0] === template.code];
+  },
   async commands_registered() {
     const registered = await client.application.commands.set(commands, guildId);
     return registered.map(command => command.name).sort();
