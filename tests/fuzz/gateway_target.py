@@ -194,7 +194,7 @@ class GatewayTarget(FuzzTarget):
         except (ConnectionError, aiohttp.ClientError):
             pass
         outcome = await self._wait_outcome(socket)
-        self.report.count(self.name, outcome)
+        self.report.count(self.name, outcome, len(frames))
         # 1006 is accepted: the close frame is lost if the server closes while it still receives frames.
         if outcome == "closed with 1011":
             raise InvalidResponse(f"the gateway {outcome}")

@@ -3,7 +3,7 @@
 import base64
 import json
 import random
-from typing import Any
+from typing import Any, Self
 from urllib.parse import quote, urlencode
 
 from hubbub.protocol.operation import Auth
@@ -52,6 +52,9 @@ SLOW_OPERATIONS = frozenset({"claim_placeholder"})
 
 MINIMIZATION_REQUESTS_MAX = 60
 
+QUERY_ITEMS_MAX = 105
+"""Number of values that a query repeats for one parameter; no limit of a parameter is larger than 100."""
+
 
 class HttpTarget(FuzzTarget):
     """Sends requests to the HTTP API."""
@@ -85,13 +88,20 @@ class HttpTarget(FuzzTarget):
         for endpoint in sorted(self.endpoints, key=_method_order):
             await self._send_valid(endpoint)
 
+    def clone(self, rng: random.Random) -> Self:
+        """Return a target with its own connection, which shares the pool and the valid requests."""
+        target = super().clone(rng)
+        target._pool, target._valid_requests = self._pool, self._valid_requests
+        target._value_source = ValueSource(rng, self._pool)
+        return target
+
     async def step(self) -> None:
         """Send a request for the next operation."""
         if not self._remaining_endpoints:
             self._remaining_endpoints = self.random.sample(self.endpoints, len(self.endpoints))
         endpoint = self._remaining_endpoints.pop()
         choice = self.random.random()
-        if choice < 0.04 and endpoint.name not in SLOW_OPERATIONS:
+        if choice < 0.02 and endpoint.name not in SLOW_OPERATIONS:
             await self._send_valid(endpoint)
             return
         valid_request = self._valid_requests.get(endpoint.name) or ValidRequest(
@@ -394,7 +404,7 @@ def _quote(value: Any) -> str:
 def _encode_query(query: dict[str, Any]) -> str:
     pairs = []
     for name, value in query.items():
-        for item in value if isinstance(value, list) else [value]:
+        for item in value[:QUERY_ITEMS_MAX] if isinstance(value, list) else [value]:
             if item is not None:
                 text = str(item).lower() if isinstance(item, bool) else str(item)
                 pairs.append((name.encode("utf-8", "surrogatepass"), text.encode("utf-8", "surrogatepass")))

@@ -206,4 +206,4 @@ def mutate_wire(request: WireRequest, rng: random.Random) -> WireRequest:
         target = rng.choice(changed_paths) + (f"?{query}" if query else "")
     else:
         headers += [(f"X-{number}", "y" * 50) for number in range(rng.choice((5, 60)))]
-    return WireRequest(method, target, headers, body, is_truncated)
+    return WireRequest(method, target, headers, body, is_truncated, is_mutated=True)

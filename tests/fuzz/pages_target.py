@@ -2,7 +2,7 @@
 
 import random
 import re
-from typing import Any
+from typing import Any, Self
 from urllib.parse import quote, urlencode
 
 from hubbub.server.transports.web.page_requests import find_pages
@@ -47,6 +47,8 @@ FILE_PATHS = (
     "/{text}",
 )
 """Paths of files and of pages that have no declaration."""
+
+FILE_PATHS_WITH_PARAMETERS = [path for path in FILE_PATHS if "{" in path]
 
 EXCLUDED_PATHS = frozenset({"/logout", "/settings/account/delete", "/settings/account/second-factor"})
 """Paths that are not requested, because their forms would end the login of the target or change its second factor."""
@@ -104,6 +106,13 @@ class PagesTarget(FuzzTarget):
                     if "second-factor" not in path:
                         self._remember_forms(await browser.request("GET", path), name)
 
+    def clone(self, rng: random.Random) -> Self:
+        """Return a target with its own connection, which shares the pool, the logins and the forms."""
+        target = super().clone(rng)
+        target._pool, target._browsers = self._pool, self._browsers
+        target._forms, target._tokens = self._forms, self._tokens
+        return target
+
     def _remember_forms(self, page: Page, login: str) -> None:
         """Remember the forms of a page, except those for objects of other targets, and the token that they need."""
         shared_ids = [str(caller.id) for caller in self.platform.callers.values() if caller is not None]
@@ -123,7 +132,9 @@ class PagesTarget(FuzzTarget):
         choice = self.random.random()
         login = self.random.choice(("user", "user", "operator", "anonymous"))
         if choice < 0.2:
-            wire = WireRequest("GET", self._fill(self.random.choice(FILE_PATHS)))
+            # The metrics and the OpenAPI description have no parameters and take longest.
+            paths = FILE_PATHS if choice < 0.01 else FILE_PATHS_WITH_PARAMETERS
+            wire = WireRequest("GET", self._fill(self.random.choice(paths)))
         elif choice < 0.5 and self._forms:
             (action, login), names = self.random.choice(list(self._forms.items()))
             wire = self._build_form(action or "/settings/account", names, login)

@@ -29,6 +29,8 @@ class Report:
 
     input_counts: Counter[str] = field(default_factory=Counter)
     """Number of inputs by target."""
+    message_counts: Counter[str] = field(default_factory=Counter)
+    """Number of requests, frames and datagrams by target; an input of gateway or voice consists of several."""
     outcome_counts: Counter[str] = field(default_factory=Counter)
     """Number of inputs by target and outcome, such as a status; also of failed recipes, and of early ends of epochs."""
     operations: set[str] = field(default_factory=set)
@@ -51,9 +53,15 @@ class Report:
         """Number of inputs."""
         return sum(self.input_counts.values())
 
-    def count(self, target: str, outcome: str) -> None:
-        """Count an input and its outcome."""
+    @property
+    def message_count(self) -> int:
+        """Number of requests, frames and datagrams."""
+        return sum(self.message_counts.values())
+
+    def count(self, target: str, outcome: str, message_count: int = 1) -> None:
+        """Count an input and its outcome; `message_count` is the number of its requests, frames or datagrams."""
         self.input_counts[target] += 1
+        self.message_counts[target] += message_count
         self.outcome_counts[f"{target} {outcome}"] += 1
 
     def add(self, problem: Problem) -> bool:
@@ -66,12 +74,26 @@ class Report:
             print(f"\nNew problem in {problem.target} ({problem.kind}): {problem.summary}", file=sys.stderr, flush=True)
         return is_new
 
+    def merge(self, other: "Report") -> None:
+        """Add the results of another process."""
+        self.input_counts += other.input_counts
+        self.message_counts += other.message_counts
+        self.outcome_counts += other.outcome_counts
+        self.attempt_counts += other.attempt_counts
+        self.operations |= other.operations
+        self.succeeded_operations |= other.succeeded_operations
+        self.problems = other.problems | self.problems
+        self.occurrences += other.occurrences
+        self.memory_bytes += other.memory_bytes
+        self.longest_pause_seconds = max(self.longest_pause_seconds, other.longest_pause_seconds)
+
     def print_progress(self) -> None:
         """Write one line about the state of the run to the standard error output."""
         seconds = time.monotonic() - self.started_at
         targets = ", ".join(f"{target} {count}" for target, count in sorted(self.input_counts.items()))
         print(
-            f"{seconds:6.0f} s  {self.input_count} inputs ({self.input_count / max(seconds, 1):.0f}/s: {targets}), "
+            f"{seconds:6.0f} s  {self.message_count} requests, frames and datagrams in {self.input_count} inputs "
+            f"({self.input_count / max(seconds, 1):.0f}/s: {targets}), "
             f"{len(self.succeeded_operations)} of {len(self.operations)} operations succeeded, {len(self.problems)} problems, "
             f"longest pause {self.longest_pause_seconds:.2f} s, {resident_bytes() >> 20} MiB",
             file=sys.stderr,
@@ -86,10 +108,12 @@ class Report:
             print(f"not reached: {name}: {UNREACHABLE.get(name, 'no recipe')} ({self.attempt_counts[name]} requests)")
         for outcome, count in sorted(self.outcome_counts.items()):
             print(f"{outcome}: {count}")
+        for target, count in sorted(self.message_counts.items()):
+            print(f"{target}: {self.input_counts[target]} inputs with {count} requests, frames or datagrams")
         print("memory per epoch (MiB): " + " ".join(str(size >> 20) for size in self.memory_bytes))
         for key, problem in self.problems.items():
             print(f"\n{problem.target} {problem.kind} ({self.occurrences[key]} times): {problem.summary}")
-            print(problem.details[-3000:])
+            print(problem.details[:25_000])
             print(f"input: {json.dumps(problem.input)[:2000]}")
 
     def store_seeds(self, folder: Path) -> list[Path]:

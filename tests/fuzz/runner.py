@@ -2,8 +2,10 @@
 
 import asyncio
 import gc
+import json
 import random
 import re
+import signal
 import time
 import traceback
 from pathlib import Path
@@ -22,16 +24,28 @@ from tests.fuzz.voice_target import VoiceTarget
 
 TARGETS: dict[str, tuple[type[FuzzTarget], int]] = {
     "http": (HttpTarget, 60),
-    "multipart": (MultipartTarget, 8),
-    "pages": (PagesTarget, 15),
+    "multipart": (MultipartTarget, 13),
+    "pages": (PagesTarget, 8),
     "gateway": (GatewayTarget, 8),
-    "voice": (VoiceTarget, 6),
+    "voice": (VoiceTarget, 8),
     "ipc": (IpcTarget, 3),
 }
 """Targets by name, with their weight in the random choice of the next target."""
 
-EPOCH_INPUT_COUNT = 20_000
+EPOCH_INPUT_COUNT = 50_000
 """Number of inputs after which a new platform replaces the old one."""
+
+LANE_COUNT = 12
+"""Number of inputs that are in flight at the same time; while one waits for a thread or the network, others use the CPU."""
+
+INDEPENDENT_TARGETS = {"gateway", "voice"}
+"""Targets whose `start` runs in every lane."""
+
+SINGLE_LANE_TARGETS = {"ipc"}
+"""Targets that only the first lane has, because there is one agent."""
+
+INPUTS_TEXT_MAX = 20_000
+"""Longest text of the inputs in flight that a problem shows."""
 
 CHECK_INPUT_COUNT = 500
 """Number of inputs after which the shared callers are checked."""
@@ -39,20 +53,28 @@ CHECK_INPUT_COUNT = 500
 STEP_SECONDS_MAX = 20.0
 """Deadline of one input. An input without an outcome is a hang."""
 
-PROGRESS_SECONDS = 10.0
+PROGRESS_SECONDS = 30.0
 
 
 class Runner:
     """Sends inputs until a number of inputs or a time is reached."""
 
-    def __init__(self, *, seed: int, targets: list[str], request_count: int, seconds: float) -> None:
+    def __init__(self, *, seed: str, targets: list[str], request_count: int, seconds: float) -> None:
         self._seed, self._targets, self._request_count, self._seconds = seed, targets, request_count, seconds
         self.report = Report()
+        self._is_stopped = False
+        self._lanes: list[dict[str, FuzzTarget]] = []
+        """Targets of each lane by name. A lane sends one input at a time."""
+        self._first_input_number = 0
+        self._next_check = 0
+        self._is_epoch_done = False
         self._monitor = Monitor()
         self._printed_at = time.monotonic()
 
     async def run(self) -> Report:
-        """Run all epochs and return the report."""
+        """Run all epochs and return the report. SIGINT and SIGTERM end the run after the current input."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, self.stop)
         self._monitor.start()
         epoch = 0
         while not self._is_done():
@@ -64,30 +86,54 @@ class Runner:
         await self._monitor.stop()
         return self.report
 
+    def stop(self) -> None:
+        """End the run after the current input."""
+        self._is_stopped = True
+
     def _is_done(self) -> bool:
         elapsed = time.monotonic() - self.report.started_at
-        return self.report.input_count >= self._request_count or elapsed >= self._seconds
+        return self._is_stopped or self.report.message_count >= self._request_count or elapsed >= self._seconds
 
     async def _run_epoch(self, platform: Platform, rng: random.Random) -> None:
-        targets = {name: TARGETS[name][0](platform, rng, self.report) for name in self._targets}
-        weights = [TARGETS[name][1] for name in self._targets]
-        first_input_number = self.report.input_count
-        next_check = first_input_number + CHECK_INPUT_COUNT
+        prepared_targets = {name: TARGETS[name][0](platform, rng, self.report) for name in self._targets}
+        self._first_input_number = self.report.input_count
+        self._next_check = self._first_input_number + CHECK_INPUT_COUNT
+        self._is_epoch_done = False
+        self._lanes = [prepared_targets]
         self._monitor.take()
         try:
-            for target in targets.values():
+            for target in prepared_targets.values():
                 await self._guard(target, target.start())
-            while not self._is_done() and self.report.input_count - first_input_number < EPOCH_INPUT_COUNT:
-                target = targets[rng.choices(self._targets, weights)[0]]
-                await self._guard(target, target.step())
-                self._print_progress()
-                if self.report.input_count >= next_check:
-                    next_check = self.report.input_count + CHECK_INPUT_COUNT
-                    if not await self._is_usable(platform):
-                        break
+            for _ in range(LANE_COUNT - 1):
+                self._lanes.append(await self._clone(prepared_targets, random.Random(rng.getrandbits(64))))
+            await asyncio.gather(*(self._run_lane(platform, lane) for lane in self._lanes))
         finally:
-            for target in targets.values():
-                await target.close()
+            for lane in self._lanes:
+                for target in lane.values():
+                    await target.close()
+
+    async def _clone(self, targets: dict[str, FuzzTarget], rng: random.Random) -> dict[str, FuzzTarget]:
+        """Return the targets of a further lane."""
+        lane = {name: target.clone(rng) for name, target in targets.items() if name not in SINGLE_LANE_TARGETS}
+        for name in lane.keys() & INDEPENDENT_TARGETS:
+            await self._guard(lane[name], lane[name].start())
+        return lane
+
+    async def _run_lane(self, platform: Platform, targets: dict[str, FuzzTarget]) -> None:
+        """Send inputs one after another, while the other lanes do the same."""
+        rng = next(iter(targets.values())).random
+        names = list(targets)
+        weights = [TARGETS[name][1] * (LANE_COUNT if name in SINGLE_LANE_TARGETS else 1) for name in names]
+        while not self._is_done() and not self._is_epoch_done:
+            target = targets[rng.choices(names, weights)[0]]
+            await self._guard(target, target.step())
+            self._print_progress()
+            if self.report.input_count - self._first_input_number >= EPOCH_INPUT_COUNT:
+                self._is_epoch_done = True
+            elif self.report.input_count >= self._next_check:
+                self._next_check = self.report.input_count + CHECK_INPUT_COUNT
+                if not await self._is_usable(platform):
+                    self._is_epoch_done = True
 
     async def _guard(self, target: FuzzTarget, step: Any) -> None:
         """Await a step, or the start of a target, and record the problems that it causes."""
@@ -113,10 +159,17 @@ class Runner:
                 problem.details = f"{details}\n{problem.details}"
         for problem in [*problems, *logged_problems]:
             problem.target, problem.input = target.name, target.last_input
+            if problem.kind != "status":
+                # The input of another lane may be the cause.
+                problem.details += f"\ninputs of all lanes: {self._list_last_inputs()}"
             if self.report.add(problem) and problem.kind in ("log", "status"):
                 problem.input = await target.minimize(problem.summary)
         self._monitor.take()
         self.report.longest_pause_seconds = max(self.report.longest_pause_seconds, self._monitor.longest_pause_seconds)
+
+    def _list_last_inputs(self) -> str:
+        inputs = [[target.name, target.last_input] for lane in self._lanes for target in lane.values()]
+        return json.dumps(inputs, default=str)[:INPUTS_TEXT_MAX]
 
     async def _is_usable(self, platform: Platform) -> bool:
         """Return whether the shared callers still have access to the shared objects."""

@@ -4,7 +4,7 @@ A target sends inputs to one interface of the platform, such as the HTTP API or 
 """
 
 import random
-from typing import Any
+from typing import Any, Self
 
 from tests.fuzz.platform import Platform
 from tests.fuzz.report import Report
@@ -23,6 +23,10 @@ class FuzzTarget:
 
     async def start(self) -> None:
         """Prepare the objects and connections of the target."""
+
+    def clone(self, rng: random.Random) -> Self:
+        """Return a target with connections and random numbers of its own, which may share what `start` prepared."""
+        return type(self)(self.platform, rng, self.report)
 
     async def step(self) -> None:
         """Send one input and count its outcome."""

@@ -23,7 +23,7 @@ def run_fuzzer(*arguments: str) -> str:
 
 @pytest.mark.timeout(900)
 def test_no_input_causes_an_error_and_every_operation_succeeds_once() -> None:
-    run_fuzzer("--requests", "6000", "--seconds", "60", "--seed", "1")
+    run_fuzzer("--processes", "1", "--requests", "15000", "--seconds", "60", "--seed", "1")
 
 
 def test_stored_inputs_cause_no_error() -> None:

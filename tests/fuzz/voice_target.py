@@ -7,7 +7,8 @@ import random
 import secrets
 import socket
 import struct
-from typing import Any
+import time
+from typing import Any, Self
 
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.permissions import Permissions
@@ -21,8 +22,14 @@ from tests.server.voice.caller import Caller, encrypt_packet
 from tests.server.voice.webrtc.browser import binding_request
 from tests.world import Actor, Guild
 
-DATAGRAM_COUNT = 8
+DATAGRAM_COUNT = 48
 """Number of datagrams of one input."""
+
+SESSION_SECONDS_MAX = 30.0
+"""Time after which a new gateway session replaces the old one, which sends no heartbeats."""
+
+SESSION_JOINS_MAX = 50
+"""Number of joins after which a new gateway session replaces the old one, because each sends two commands."""
 
 SDP = "\n".join(
     (
@@ -47,6 +54,9 @@ class VoiceTarget(FuzzTarget):
         self._channel_id = 0
         self._actor: Actor | None = None
         self._caller: Caller | None = None
+        self._session_started_at = 0.0
+        self._join_count = 0
+        """Number of joins with the current gateway session."""
         self._frames: list[dict[str, Any]] = []
         self._udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._udp.setblocking(False)
@@ -54,22 +64,49 @@ class VoiceTarget(FuzzTarget):
     async def start(self) -> None:
         """Create a guild that the other targets do not change, with a voice channel and a bot."""
         world = self.platform.world
-        self._guild = await world.guild()
-        self._channel_id = await self._guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
+        if self._guild is None:
+            self._guild = await world.guild()
+            self._channel_id = await self._guild.channel("Lounge", type=ChannelType.GUILD_VOICE)
         self._actor = await world.bot(self._guild, permissions=int(Permissions.ADMINISTRATOR))
 
+    def clone(self, rng: random.Random) -> Self:
+        """Return a target with its own bot in the same guild, which `start` creates."""
+        target = super().clone(rng)
+        target._guild, target._channel_id = self._guild, self._channel_id
+        return target
+
     async def _connect(self) -> Caller:
-        """Return the caller; join with a new session if the last input ended the connection."""
+        """Return the caller; join again if the last input ended the voice connection, with a new session every 30 s."""
+        session = None
         if self._caller is not None:
             if self._caller.socket is not None and not self._caller.socket.closed:
                 return self._caller
-            await self._leave(self._caller)
+            if (
+                time.monotonic() - self._session_started_at < SESSION_SECONDS_MAX
+                and self._join_count < SESSION_JOINS_MAX
+            ):
+                session = self._caller.session
+                await self._caller.close()
+            else:
+                await self._leave(self._caller)
         self._frames = []
         assert self._actor is not None
         assert self._guild is not None
-        self._caller = Caller(self.platform.world, await self._actor.connect(), self._guild)
-        await self._caller.join_and_connect(self._channel_id)
-        return self._caller
+        if session is None:
+            self._session_started_at, self._join_count = time.monotonic(), 0
+        self._join_count += 1
+        caller = self._caller = Caller(self.platform.world, session or await self._actor.connect(), self._guild)
+        if session is not None:
+            await caller.update_voice_state(None)
+        await caller.update_voice_state(self._channel_id)
+        caller.voice_state = await caller.session.next("VOICE_STATE_UPDATE", self._is_joined)
+        caller.voice_server = await caller.session.next("VOICE_SERVER_UPDATE")
+        await caller.connect_with_ticket()
+        return caller
+
+    def _is_joined(self, state: Any) -> bool:
+        assert self._actor is not None
+        return bool(state["user_id"] == str(self._actor.id) and state["channel_id"] == str(self._channel_id))
 
     async def _leave(self, caller: Caller) -> None:
         self._caller = None
@@ -184,7 +221,7 @@ class VoiceTarget(FuzzTarget):
             else:
                 self._udp.sendto(packet, address)
         await asyncio.sleep(0)
-        self.report.count(self.name, "datagrams")
+        self.report.count(self.name, "datagrams", len(packets))
 
     async def replay(self, stored_input: Any) -> None:
         """Send stored frames or datagrams."""

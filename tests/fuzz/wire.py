@@ -21,6 +21,8 @@ class WireRequest:
     body: bytes = b""
     is_truncated: bool = False
     """Whether the connection closes before the whole body was sent."""
+    is_mutated: bool = False
+    """Whether the bytes were mutated, so that they may violate HTTP."""
 
     def encode(self) -> bytes:
         """Return the request as it is sent."""
@@ -103,7 +105,7 @@ class WireClient:
         names = {name.lower() for name, _ in request.headers}
         if (
             _CLOSE_PATTERN.search(head)
-            or status in (400, 413, 417, 431)
+            or (status in (400, 413, 417, 431) and request.is_mutated)
             or names & {"content-length", "transfer-encoding"}
         ):
             self.close()
