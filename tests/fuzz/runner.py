@@ -50,8 +50,8 @@ INPUTS_TEXT_MAX = 20_000
 CHECK_INPUT_COUNT = 500
 """Number of inputs after which the shared callers are checked."""
 
-STEP_SECONDS_MAX = 20.0
-"""Deadline of one input. An input without an outcome is a hang."""
+STEP_SECONDS_MAX = 120.0
+"""Deadline of one input, long enough for a busy machine. An input without an outcome is a hang."""
 
 PROGRESS_SECONDS = 30.0
 
