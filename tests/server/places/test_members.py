@@ -296,6 +296,22 @@ async def test_a_bot_installed_with_permissions_gets_a_managed_role_removed_with
     assert (await session.next("GUILD_ROLE_DELETE"))["role_id"] == role["id"]
 
 
+async def test_the_managed_role_of_a_bot_that_an_operator_adds_is_published(world: World) -> None:
+    alice = await world.user()
+    guild = await world.guild(alice)
+    bot = await world.bot()
+    session = await alice.connect()
+
+    # Actions of `hubbub admin` have no actor.
+    await world.write(
+        lambda call: members.membership.add(call, guild.id, bot.id, permissions=Permissions.KICK_MEMBERS)
+    )
+
+    role = (await session.next("GUILD_ROLE_CREATE"))["role"]
+    assert (await session.next("GUILD_MEMBER_ADD"))["roles"] == [role["id"]]
+    assert await guild.audit_entries(AuditLogAction.ROLE_CREATE) == []
+
+
 async def test_adding_a_member_twice_changes_nothing(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)

@@ -114,11 +114,8 @@ def _create_bot_role(call: Call, row: MemberRow, name: str, permissions: int) ->
         managed=1,
         tags=codec.encode(RoleTags(bot_id=UserId(row.user_id))).decode(),
     )
-    if call.actor_or_none is not None:
-        roles.create(call, role)
-    else:
-        # Without an actor the world is being loaded: no session exists that could receive events.
-        roles.insert_many(call.tx, [role])
+    # Without an actor, a world is being loaded or `hubbub admin` adds the bot: no member of the guild created the role.
+    roles.create(call, role, is_audited=call.actor_or_none is not None)
     return RoleId(role.id)
 
 

@@ -27,17 +27,18 @@ _AUDITED_UPDATE_FIELDS = (*_AUDITED_FIELDS, "position")
 """Fields that the audit log records when a role is updated."""
 
 
-def create(call: Call, row: RoleRow) -> wire.Role:
-    """Store and publish a new role, with an audit log entry."""
+def create(call: Call, row: RoleRow, *, is_audited: bool = True) -> wire.Role:
+    """Store and publish a new role. With `is_audited=False` no audit log entry is recorded."""
     store.insert(call.tx, row)
     role = views.role(row, call.now_ms)
-    audit.record(
-        call,
-        row.guild_id,
-        AuditLogAction.ROLE_CREATE,
-        target_id=row.id,
-        changes=audit.differences(None, role, _AUDITED_FIELDS),
-    )
+    if is_audited:
+        audit.record(
+            call,
+            row.guild_id,
+            AuditLogAction.ROLE_CREATE,
+            target_id=row.id,
+            changes=audit.differences(None, role, _AUDITED_FIELDS),
+        )
     call.tx.emit(
         wire.GUILD_ROLE_CREATE,
         wire.GuildRole(guild_id=GuildId(row.guild_id), role=role),
