@@ -189,6 +189,30 @@ async def test_a_message_is_forwarded_with_a_comment(platform: ChatPlatform, wid
         await expect(tom_window.page.locator(".message.marked")).to_contain_text("The boat is ready")
 
 
+async def test_a_message_is_forwarded_to_at_most_five_targets_even_after_a_search(platform: ChatPlatform) -> None:
+    expect = pytest.importorskip("playwright.async_api").expect
+    nora = await platform.world.user("nora")
+    guild = await platform.world.guild(nora)
+    channel_names = [f"pier-{number}" for number in range(6)]
+    for name in channel_names:
+        await guild.channel(name)
+    await guild.send_message(nora, "The boat is ready")
+    async with platform.open_window(nora, general_path(guild)) as window:
+        row = await window.wait_message("The boat is ready")
+        await row.focus()
+        await row.press("m")
+        await window.page.get_by_role("menuitem", name="Forward").click()
+        dialog = window.page.get_by_role("dialog", name="Forward message")
+        *chosen_names, other_name = channel_names
+        for name in chosen_names:
+            await dialog.get_by_label(name).check()
+        await expect(dialog.get_by_label(other_name)).to_be_disabled()
+        await dialog.get_by_role("searchbox").fill(other_name)
+        await expect(dialog.get_by_label(other_name)).to_be_disabled()
+        await dialog.get_by_label(chosen_names[0]).uncheck()
+        await expect(dialog.get_by_label(other_name)).to_be_enabled()
+
+
 @pytest.mark.parametrize("width", [1440, 390])
 async def test_images_open_in_the_page_with_zoom_and_the_next_image(platform: ChatPlatform, width: int) -> None:
     expect = pytest.importorskip("playwright.async_api").expect

@@ -77,6 +77,7 @@ export function openForwardDialog(context, message) {
           ? h("p", { class: "muted small" }, t("Search to find more channels and conversations."))
           : null,
       );
+      updateDisabledControls();
     };
 
     const label = channel => {
@@ -91,7 +92,7 @@ export function openForwardDialog(context, message) {
         onchange: () => {
           if (box.checked) chosenIds.add(channel.id);
           else chosenIds.delete(channel.id);
-          update();
+          updateDisabledControls();
         },
       });
       box.checked = chosenIds.has(channel.id);
@@ -105,7 +106,7 @@ export function openForwardDialog(context, message) {
       );
     };
 
-    const update = () => {
+    const updateDisabledControls = () => {
       submitButton.disabled = chosenIds.size === 0;
       const isFull = chosenIds.size >= TARGETS_MAX;
       /** @type {HTMLInputElement} */ for (const box of list.querySelectorAll("input"))
@@ -126,7 +127,6 @@ export function openForwardDialog(context, message) {
       }
       if (failureTexts.length) {
         drawTargets();
-        update();
         search.setError(failureTexts.join(" "));
         return;
       }
