@@ -19,12 +19,12 @@ function build(view) {
     view,
     ACCOUNT_SCREEN.label,
     () => view.context.api.request("GET", "/users/@me/email"),
-    email => buildContent(view, email),
+    emailSettings => buildContent(view, emailSettings),
   );
 }
 
-/** Return the content of the screen; `email` is the state of the email address. */
-function buildContent(view, email) {
+/** Return the content of the screen; `emailSettings` is the response of `GET /users/@me/email`. */
+function buildContent(view, emailSettings) {
   const { state } = view.context;
   const { me } = state;
   view.onChange(({ kind }) => {
@@ -47,13 +47,14 @@ function buildContent(view, email) {
         }),
         listEntry({
           title: t("Email address"),
-          details: emailDetails(email),
+          details: emailDetails(emailSettings),
           actions: [
-            email.mail_enabled && (email.pending_email || (email.email && !email.verified))
+            emailSettings.mail_enabled &&
+            (emailSettings.pending_email || (emailSettings.email && !emailSettings.verified))
               ? actionButton(t("Send link again"), () => resend(view))
               : null,
-            actionButton(email.email ? t("Change") : t("Add"), () => changeEmail(view), {
-              name: email.email ? t("Change email address") : t("Add email address"),
+            actionButton(emailSettings.email ? t("Change") : t("Add"), () => changeEmail(view), {
+              name: emailSettings.email ? t("Change email address") : t("Add email address"),
             }),
           ].filter(Boolean),
         }),
@@ -128,7 +129,7 @@ async function changeUsername(view) {
 
 async function changeEmail(view) {
   const { api } = view.context;
-  let storedUser = null;
+  let emailSettings = null;
   const isDone = await openActionDialog({
     title: t("Change email address"),
     text: t("It is used to reset a forgotten password and for security notices."),
@@ -139,13 +140,13 @@ async function changeEmail(view) {
       password: currentPasswordSetting(),
     },
     run: async values => {
-      storedUser = await api.request("POST", "/users/@me/email", { json: values });
+      emailSettings = await api.request("POST", "/users/@me/email", { json: values });
     },
   });
   if (!isDone) return;
   view.show(ACCOUNT_SCREEN.id);
   view.main.focus();
-  const { pending_email: pending } = storedUser;
+  const { pending_email: pending } = emailSettings;
   showNotice(
     pending ? t("Open the link that was sent to {email}.", { email: pending }) : t("Email address changed."),
     "done",

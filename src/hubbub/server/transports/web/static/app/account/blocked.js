@@ -16,7 +16,7 @@ function build(view) {
   const { state } = context;
   const list = h("ul", { class: "settings-list", "aria-label": t("Blocked people") });
   const status = statusLine("");
-  const draw = () => {
+  const drawBlockedUsers = () => {
     const blockedUsers = [...state.relationships.values()].filter(({ type }) => type === RelationshipType.BLOCKED);
     status.textContent = blockedUsers.length
       ? t("They cannot message you, and their messages in guilds are hidden.")
@@ -45,7 +45,7 @@ function build(view) {
         }),
     };
   };
-  view.onChange(({ kind }) => (kind === "relationships" || kind === "ready") && draw());
-  draw();
+  view.onChange(({ kind }) => (kind === "relationships" || kind === "ready") && drawBlockedUsers());
+  drawBlockedUsers();
   return [status, list];
 }

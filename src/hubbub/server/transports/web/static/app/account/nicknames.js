@@ -17,7 +17,7 @@ function build(view) {
   const { state } = view.context;
   const list = h("ul", { class: "settings-list", "aria-label": t("Guilds") });
   const status = statusLine("");
-  const draw = () => {
+  const drawGuilds = () => {
     const guilds = [...state.guilds.values()].filter(guild => !guild.unavailable && guild.name);
     status.textContent = guilds.length
       ? t("Members of a guild see your nickname instead of your display name.")
@@ -27,8 +27,8 @@ function build(view) {
       guilds.map(guild => guildEntry(view, guild)),
     );
   };
-  view.onChange(draw);
-  draw();
+  view.onChange(drawGuilds);
+  drawGuilds();
   return [status, list];
 }
 

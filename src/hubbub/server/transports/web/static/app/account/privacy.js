@@ -73,19 +73,19 @@ function friendSources() {
     mutual_guilds: switchSetting(t("Members of your guilds")),
   };
   const group = groupSetting(switches);
-  const draw = () => {
+  const updateSwitches = () => {
     const isAll = switches.all.read();
     for (const switchField of [switches.mutual_friends, switches.mutual_guilds]) {
       if (isAll) switchField.write(true);
       switchField.setDisabled(isAll);
     }
   };
-  switches.all.node.addEventListener("change", draw);
+  switches.all.node.addEventListener("change", updateSwitches);
   return {
     ...group,
     write(value) {
       group.write(value);
-      draw();
+      updateSwitches();
     },
   };
 }

@@ -114,18 +114,18 @@ function accentSetting() {
     t("Remove"),
   );
   const text = h("span", { class: "muted small" });
-  const draw = () => {
+  const drawColor = () => {
     input.value = `#${(accentColor ?? DEFAULT_ACCENT_COLOR).toString(16).padStart(6, "0")}`;
     removeButton.hidden = accentColor === null;
     text.textContent = accentColor === null ? t("No color") : input.value;
   };
   input.addEventListener("input", () => {
     accentColor = Number.parseInt(input.value.slice(1), 16);
-    draw();
+    drawColor();
   });
   removeButton.addEventListener("click", () => {
     accentColor = null;
-    draw();
+    drawColor();
     input.focus();
     field.node.dispatchEvent(new Event("input", { bubbles: true }));
   });
@@ -137,7 +137,7 @@ function accentSetting() {
     read: () => accentColor,
     write(storedColor) {
       accentColor = storedColor ?? null;
-      draw();
+      drawColor();
     },
     setError: field.setError,
     setDisabled(disabled) {

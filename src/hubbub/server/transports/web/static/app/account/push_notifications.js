@@ -34,7 +34,7 @@ export function pushNotificationsField(context) {
     field.node.querySelector("input").disabled = !isEnabled;
     setChildren(status, text ? h("p", { class: isProblem ? "settings-obstacle" : "hint" }, text) : null);
   };
-  const refresh = async () => {
+  const refreshPushState = async () => {
     try {
       const { isOn, obstacle } = await fetchPushState(context.api);
       if (obstacle === null) show(isOn, isOn ? ON_TEXT : "");
@@ -52,11 +52,11 @@ export function pushNotificationsField(context) {
       show(!isOn, error instanceof DOMException ? PUSH_SERVICE_ERROR_TEXT : SERVER_ERROR_TEXT, { isProblem: true });
       return;
     }
-    await refresh();
+    await refreshPushState();
     if (isOn && !field.read() && pushObstacle() === null) show(false, DISMISSED_TEXT, { isProblem: true });
   };
   field.node.addEventListener("change", () => toggle(field.read()));
   show(false, "", { isEnabled: false });
-  refresh();
+  refreshPushState();
   return h("div", { class: "settings-switch" }, field.node, status);
 }

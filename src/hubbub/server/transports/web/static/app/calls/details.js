@@ -12,12 +12,12 @@ export function showCallDetails(context) {
   const calls = getCalls(context);
   const privacy = h("div", { class: "privacy" });
   const statistics = h("dl", { class: "call-numbers" });
-  const refresh = async () => {
+  const refreshDetails = async () => {
     setChildren(privacy, privacySection(calls));
     setChildren(statistics, await statisticsRows(calls));
   };
-  const timer = setInterval(refresh, REFRESH_MS);
-  refresh();
+  const timer = setInterval(refreshDetails, REFRESH_MS);
+  refreshDetails();
   openDialog(t("Call details"), () => [privacy, h("h3", null, t("Connection")), statistics], {
     onClose: () => clearInterval(timer),
   });

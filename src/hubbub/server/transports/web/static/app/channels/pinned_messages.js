@@ -13,7 +13,7 @@ export function openPinnedMessages(context, canUnpin) {
     t("Pinned messages"),
     close => {
       const list = h("ol", { class: "search-result-list" }, h("li", { class: "muted" }, t("Loading…")));
-      const refresh = async () => {
+      const refreshMessages = async () => {
         try {
           const { items } = await api.request("GET", `/channels/${channelId}/messages/pins`);
           const unpin = message =>
@@ -24,7 +24,7 @@ export function openPinnedMessages(context, canUnpin) {
                 class: "link",
                 onclick: async () => {
                   await api.request("DELETE", `/channels/${channelId}/messages/pins/${message.id}`).catch(() => {});
-                  refresh();
+                  refreshMessages();
                 },
               },
               t("Unpin"),
@@ -41,7 +41,7 @@ export function openPinnedMessages(context, canUnpin) {
           setChildren(list, h("li", { class: "muted" }, messageErrorText(error)));
         }
       };
-      refresh();
+      refreshMessages();
       return list;
     },
     { wide: true },

@@ -83,7 +83,7 @@ function fileField(context) {
     tabindex: "-1",
     "aria-label": t("Files of the post"),
   });
-  const draw = problem => {
+  const drawFiles = problem => {
     error.textContent = problem ?? "";
     error.hidden = !problem;
     setChildren(
@@ -101,7 +101,7 @@ function fileField(context) {
           ),
           iconButton("close", t("Remove {file}", { file: file.name }), () => {
             files = files.filter(other => other !== file);
-            draw();
+            drawFiles();
           }),
         ),
       ),
@@ -118,7 +118,7 @@ function fileField(context) {
         ? tn("A post has at most {count} file.", "A post has at most {count} files.", ATTACHMENTS_MAX)
         : null;
     files = files.slice(0, ATTACHMENTS_MAX);
-    draw(problem);
+    drawFiles(problem);
   });
   const addButton = h(
     "button",

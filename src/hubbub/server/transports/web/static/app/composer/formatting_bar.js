@@ -60,18 +60,18 @@ export function attachFormattingBar(composer) {
     next.focus();
   });
   status.append(bar);
-  const update = () => {
+  const updateVisibility = () => {
     bar.hidden = composer.context.state.settings.formatting_toolbar === false;
     composer.node.classList.toggle("has-selection", field.selectionStart !== field.selectionEnd);
   };
-  for (const name of ["select", "keyup", "pointerup", "input", "focus"]) field.addEventListener(name, update);
+  for (const name of ["select", "keyup", "pointerup", "input", "focus"]) field.addEventListener(name, updateVisibility);
   field.addEventListener("keydown", event => {
     const format = event.defaultPrevented ? undefined : FORMATS.find(candidate => isShortcut(candidate, event));
     if (format === undefined) return;
     event.preventDefault();
     applyFormat(format, field);
   });
-  update();
+  updateVisibility();
 }
 
 function isShortcut({ key, code }, event) {

@@ -18,12 +18,12 @@ export function openQuickSwitcher(context) {
       placeholder: t("Channel, conversation, user or guild"),
       autofocus: true,
       dir: "auto",
-      oninput: () => draw(),
+      oninput: () => drawOptions(),
       onkeydown: event => options.handleKey(event),
     });
     const options = new OptionList(field, t("Destinations"));
     const status = h("p", { class: "muted small", role: "status" });
-    const draw = () => {
+    const drawOptions = () => {
       const matches = rankDestinations(context, destinations, field.value).slice(0, RESULTS_MAX);
       options.setOptions(
         matches.map(destination => ({
@@ -45,7 +45,7 @@ export function openQuickSwitcher(context) {
           : t("Nothing is unread. Type a name.");
       status.hidden = !status.textContent;
     };
-    setTimeout(draw);
+    setTimeout(drawOptions);
     return h(
       "div",
       { class: "switcher" },

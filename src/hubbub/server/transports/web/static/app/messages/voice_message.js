@@ -22,14 +22,14 @@ export function showVoiceMessage(node, { duration_secs: durationSeconds = 0, wav
     "aria-label": t("Position in the voice message"),
     oninput: () => {
       audio.currentTime = Number(position.value);
-      draw();
+      drawProgress();
     },
   });
   const button = iconButton("play", t("Play voice message"), () => {
     if (!audio.paused) audio.pause();
     else audio.play().catch(() => time.replaceChildren(t("Cannot be played")));
   });
-  const draw = () => {
+  const drawProgress = () => {
     const { currentTime, paused } = audio;
     const share = durationSeconds ? currentTime / durationSeconds : 0;
     bars.forEach((bar, index) => bar.classList.toggle("played", index / BAR_COUNT < share));
@@ -45,10 +45,10 @@ export function showVoiceMessage(node, { duration_secs: durationSeconds = 0, wav
     button.setAttribute("aria-label", label);
     button.replaceChildren(icon(paused ? "play" : "pause"));
   };
-  for (const name of ["timeupdate", "play", "pause"]) audio.addEventListener(name, draw);
+  for (const name of ["timeupdate", "play", "pause"]) audio.addEventListener(name, drawProgress);
   audio.addEventListener("ended", () => {
     audio.currentTime = 0;
-    draw();
+    drawProgress();
   });
   node.replaceChildren(
     button,

@@ -61,18 +61,20 @@ export class TimelinePane {
   }
 
   #filters() {
-    const apply = () => this.#restart();
+    const applyFilters = () => this.#restart();
     this.#text = h("input", {
       type: "search",
       placeholder: "Route or event",
       oninput: () => {
         clearTimeout(this.#filterTimer);
-        this.#filterTimer = setTimeout(apply, FILTER_DELAY_MS);
+        this.#filterTimer = setTimeout(applyFilters, FILTER_DELAY_MS);
       },
     });
-    this.#user = h("select", { onchange: apply });
-    this.#failedCheckbox = h("input", { type: "checkbox", onchange: apply });
-    this.#kindBoxes = KINDS.map(kind => h("input", { type: "checkbox", value: kind, checked: true, onchange: apply }));
+    this.#user = h("select", { onchange: applyFilters });
+    this.#failedCheckbox = h("input", { type: "checkbox", onchange: applyFilters });
+    this.#kindBoxes = KINDS.map(kind =>
+      h("input", { type: "checkbox", value: kind, checked: true, onchange: applyFilters }),
+    );
     const pause = h(
       "button",
       {

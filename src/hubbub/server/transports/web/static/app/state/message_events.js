@@ -41,10 +41,10 @@ export const MESSAGE_HANDLERS = {
       if (!reactions.some(reaction => isSameEmoji(reaction.emoji, payload.emoji))) {
         return { reactions: [...reactions, { emoji: payload.emoji, count: 1, me: isMine }] };
       }
-      const update = reaction => ({ ...reaction, count: reaction.count + 1, me: reaction.me || isMine });
+      const addReaction = reaction => ({ ...reaction, count: reaction.count + 1, me: reaction.me || isMine });
       return {
         reactions: reactions.map(reaction =>
-          isSameEmoji(reaction.emoji, payload.emoji) ? update(reaction) : reaction,
+          isSameEmoji(reaction.emoji, payload.emoji) ? addReaction(reaction) : reaction,
         ),
       };
     });
@@ -52,13 +52,13 @@ export const MESSAGE_HANDLERS = {
 
   MESSAGE_REACTION_REMOVE(state, payload) {
     changeMessage(state, payload, message => {
-      const update = reaction => ({
+      const removeReaction = reaction => ({
         ...reaction,
         count: reaction.count - 1,
         me: reaction.me && payload.user_id !== state.me.id,
       });
       const reactions = (message.reactions ?? []).map(reaction =>
-        isSameEmoji(reaction.emoji, payload.emoji) ? update(reaction) : reaction,
+        isSameEmoji(reaction.emoji, payload.emoji) ? removeReaction(reaction) : reaction,
       );
       return { reactions: reactions.filter(reaction => reaction.count > 0) };
     });

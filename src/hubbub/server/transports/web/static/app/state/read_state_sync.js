@@ -13,7 +13,7 @@ const TIMER_MAX_MS = 2 ** 31 - 1;
 export function startReadStateSync(context) {
   const { gateway, state } = context;
   let refreshTimer, muteTimer;
-  const refresh = () => {
+  const scheduleRefresh = () => {
     clearTimeout(refreshTimer);
     refreshTimer = setTimeout(() => fetchReadStates(context), REFRESH_DELAY_MS);
   };
@@ -23,17 +23,17 @@ export function startReadStateSync(context) {
     if (endMs === null) return;
     const onEnd = () => {
       state.emitChange("notificationSettings");
-      refresh();
+      scheduleRefresh();
       scheduleMuteEnd();
     };
     // The clock of the server may be behind.
     muteTimer = setTimeout(onEnd, Math.min(endMs - platformNow() + CLOCK_TOLERANCE_MS, TIMER_MAX_MS));
   };
-  const onDeleted = ({ detail }) => state.readStates.get(detail.channel_id)?.mention_count && refresh();
+  const onDeleted = ({ detail }) => state.readStates.get(detail.channel_id)?.mention_count && scheduleRefresh();
   gateway.addEventListener("MESSAGE_DELETE", onDeleted);
   gateway.addEventListener("MESSAGE_DELETE_BULK", onDeleted);
   state.addEventListener("change", ({ detail }) => {
-    if (detail.kind === "notificationSettings" && detail.id) refresh();
+    if (detail.kind === "notificationSettings" && detail.id) scheduleRefresh();
     if (detail.kind === "notificationSettings" || detail.kind === "ready") scheduleMuteEnd();
   });
 }

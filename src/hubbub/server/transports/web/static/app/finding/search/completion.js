@@ -6,7 +6,7 @@ import { channelIconName, userAvatar } from "../../content/avatars.js";
 import { SUGGESTED_DATES, parseDateRange } from "./dates.js";
 import {
   CONTENT_KINDS,
-  SEARCH_FILTERS,
+  SEARCH_FILTER_KINDS,
   findOpenToken,
   searchableChannels,
   searchableUsers,
@@ -30,12 +30,12 @@ export function completeSearch(context, text, actions) {
   const { key, value, start } = token;
   if (key === null) {
     const keyPrefix = value.toLowerCase();
-    return SEARCH_FILTERS.filter(
-      filter => filter.key.startsWith(keyPrefix) && (context.guildId || !filter.isGuildOnly),
-    ).map(filter => ({
-      label: `${filter.key}:`,
-      hint: filter.hint,
-      choose: () => actions.complete(start, `${filter.key}:`),
+    return SEARCH_FILTER_KINDS.filter(
+      kind => kind.key.startsWith(keyPrefix) && (context.guildId || !kind.isGuildOnly),
+    ).map(kind => ({
+      label: `${kind.key}:`,
+      hint: kind.hint,
+      choose: () => actions.complete(start, `${kind.key}:`),
     }));
   }
   return valueOptions(context, key, value.toLowerCase())

@@ -8,8 +8,8 @@ import { Permissions, isMessageable } from "../../network/enums.js";
 import { t } from "../../ui/translation.js";
 import { dateBounds, parseDateRange } from "./dates.js";
 
-/** The filters in the order in which the completion lists them. */
-export const SEARCH_FILTERS = [
+/** The kinds of filters in the order in which the completion lists them. */
+export const SEARCH_FILTER_KINDS = [
   { key: "from", hint: t("author of the message") },
   { key: "in", hint: t("channel or thread"), isGuildOnly: true },
   { key: "has", hint: t("link, embed, file, image, video, sound, sticker or poll") },
@@ -34,7 +34,7 @@ const PINNED_VALUES = new Map([
 const TOKEN_PATTERN = /(^|\s)(from|in|has|mentions|before|after|during|pinned):("[^"]*"|\S+)(?=\s|$)/gi;
 const OPEN_TOKEN_PATTERN = /(?:^|\s)(?:(from|in|has|mentions|before|after|during|pinned):("[^"]*|\S*)|(\w*))$/i;
 
-/** Return the filters that a text names, and its other words. */
+/** Return the keys and values of the filters in a text, and its other words. */
 export function splitSearchText(text) {
   const tokens = [];
   const words = text.replace(TOKEN_PATTERN, (_, space, key, value) => {
@@ -57,7 +57,7 @@ export function findOpenToken(text) {
     : { key: match[1].toLowerCase(), value: match[2].replaceAll('"', ""), start };
 }
 
-/** Return the users that a search can name: members of the guild in the state, or recipients and the user. */
+/** Return the users that a search can name: members of the guild that the client has loaded, or recipients and the user. */
 export function searchableUsers({ state, guildId, channelId, me }) {
   if (guildId) return [...(state.members.get(guildId)?.values() ?? [])].map(member => member.user);
   return [...(state.channels.get(channelId)?.recipients ?? []), me];

@@ -45,7 +45,7 @@ function build(view) {
     { type: "button", class: "button small quiet settings-more", hidden: true, onclick: () => fetchPage() },
     t("Show more"),
   );
-  const draw = () => {
+  const drawEntries = () => {
     const isFiltered = Object.values(filters).some(value => value !== undefined);
     status.textContent = entries.length
       ? ""
@@ -80,7 +80,7 @@ function build(view) {
       if (requestNumber !== requestCount) return;
       entries = isFirstPage ? loadedEntries : [...entries, ...loadedEntries];
       moreButton.hidden = loadedEntries.length < PAGE_SIZE;
-      draw();
+      drawEntries();
     });
   const setFilter = (name, value) => {
     filters[name] = value;
@@ -103,7 +103,7 @@ function build(view) {
       if (requestNumber !== requestCount) return;
       const knownIds = new Set(entries.map(entry => entry.id));
       entries = [...loadedEntries.filter(entry => !knownIds.has(entry.id)), ...entries];
-      draw();
+      drawEntries();
     });
   fetchPage(true);
   return [

@@ -45,7 +45,7 @@ function build(view, focusedId = null) {
     showNotice(t("{name} was created.", { name: createdChannel.name }), "done");
     if (!form.isDirty) openChannel(view, createdChannel.id, () => showList(view, createdChannel.id));
   };
-  const draw = () => {
+  const drawChannels = () => {
     const access = view.access,
       denialReason = access.findDenialReason(Permissions.MANAGE_CHANNELS);
     notice.replaceChildren(
@@ -72,7 +72,7 @@ function build(view, focusedId = null) {
     read: () => tree,
     write(value) {
       tree = value;
-      draw();
+      drawChannels();
     },
     setError() {},
     setDisabled() {},
@@ -101,11 +101,11 @@ function build(view, focusedId = null) {
     if (kind === "members" && id !== context.me.id) return;
     if (form.isDirty) tree = mergeTree(tree, current());
     form.showStored({ order: readTree(current()) });
-    draw();
+    drawChannels();
   });
   const picker = createViewAsPicker(view, member => {
     viewer = member;
-    draw();
+    drawChannels();
   });
   if (focusedId !== null) queueMicrotask(() => focusEntry(list, focusedId));
   return [

@@ -38,14 +38,14 @@ export async function openChannelCreation(context, guildId, parentId = null) {
   );
   const parent = choiceSetting(t("Category"), categoryOptions(state, guildId));
   const privacy = privacySetting({ context, guildId, guild });
-  const draw = () => {
+  const showFieldsOfType = () => {
     type.node.querySelector(".hint").textContent = types.find(([value]) => value === type.read())[2];
     parent.node.hidden = type.read() === ChannelType.GUILD_CATEGORY;
   };
-  type.node.addEventListener("change", draw);
+  type.node.addEventListener("change", showFieldsOfType);
   type.write(ChannelType.GUILD_TEXT);
   parent.write(parentId);
-  draw();
+  showFieldsOfType();
   let channel = null;
   await openActionDialog({
     title: t("Create channel"),

@@ -49,7 +49,7 @@ function buildPage(view, channelId, find, regions, goBack) {
   const deletion = h("div");
   let isDeletedHere = false,
     { name } = channel;
-  const drawAccess = () => {
+  const updateDenials = () => {
     const access = view.access,
       denialReason = access.findChannelDenialReason(Permissions.MANAGE_CHANNELS, channelId),
       rolesDenialReason = access.findChannelDenialReason(Permissions.MANAGE_ROLES, channelId);
@@ -61,7 +61,7 @@ function buildPage(view, channelId, find, regions, goBack) {
     ].filter(Boolean);
     notice.replaceChildren(...texts.map(text => lockedNotice(text)));
     for (const field of [...Object.values(general), ...Object.values(posts)]) field.setDisabled(denialReason !== null);
-    overwrites.drawAccess();
+    overwrites.updateDenials();
     drawDeletion(deletion, view, find(), denialReason, () => (isDeletedHere = true));
   };
   view.onChange(({ kind, id }) => {
@@ -76,10 +76,10 @@ function buildPage(view, channelId, find, regions, goBack) {
       name = current.name;
       view.setTitle(name);
     }
-    if (kind !== "members" || id === view.context.me.id) drawAccess();
+    if (kind !== "members" || id === view.context.me.id) updateDenials();
     preview.draw();
   });
-  drawAccess();
+  updateDenials();
   const tabs = [
     { label: t("Overview"), content: [generalSections(channel, general), deletion] },
     isForum(channel) && { label: t("Posts"), content: postSections(general, posts) },

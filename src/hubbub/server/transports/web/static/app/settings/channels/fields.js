@@ -79,12 +79,12 @@ function bitrateSetting(max) {
   const input = h("input", { type: "range", min: BITRATE_MIN, max, step: BITRATE_STEP });
   const field = formField(t("Bitrate"), input, t("A higher bitrate sounds better and needs a faster connection."));
   const output = h("output", { class: "muted small" });
-  const draw = () => {
+  const drawBitrate = () => {
     const text = t("{count} kbps", { count: Number(input.value) / 1000 });
     output.textContent = text;
     input.setAttribute("aria-valuetext", text);
   };
-  input.addEventListener("input", draw);
+  input.addEventListener("input", drawBitrate);
   field.node.append(output);
   return {
     node: field.node,
@@ -93,7 +93,7 @@ function bitrateSetting(max) {
       // A stored value above the current maximum stays until the user changes it.
       input.max = String(Math.max(max, value));
       input.value = String(value);
-      draw();
+      drawBitrate();
     },
     setError: field.setError,
     setDisabled(disabled) {

@@ -59,7 +59,7 @@ function tagsSetting(view) {
   const emit = () => list.dispatchEvent(new Event("input", { bubbles: true }));
   const set = changedTags => {
     tags = changedTags;
-    draw();
+    drawTags();
     emit();
   };
   const change = (key, changes) => set(tags.map(tag => (tag.key === key ? { ...tag, ...changes } : tag)));
@@ -74,7 +74,7 @@ function tagsSetting(view) {
   };
   const setOrder = keys => set(keys.map(key => tags.find(tag => tag.key === key)));
   const keys = () => tags.map(tag => tag.key);
-  const draw = () => {
+  const drawTags = () => {
     addButton.disabled = isDisabled || tags.length >= FORUM_TAGS_MAX;
     note.textContent =
       tags.length >= FORUM_TAGS_MAX
@@ -121,7 +121,7 @@ function tagsSetting(view) {
         emoji_id: tag.emoji_id ?? null,
         emoji_name: tag.emoji_name ?? null,
       }));
-      draw();
+      drawTags();
     },
     setError(text) {
       error.hidden = !text;
@@ -129,7 +129,7 @@ function tagsSetting(view) {
     },
     setDisabled(disabled) {
       isDisabled = disabled;
-      draw();
+      drawTags();
     },
   };
 }

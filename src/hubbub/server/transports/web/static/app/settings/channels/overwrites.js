@@ -180,7 +180,7 @@ function overwriteRow(label, text, onChoose) {
  *
  * @param {any} view
  * @param {() => any} findChannel returns the stored channel
- * @returns {import("../forms/fields.js").SettingsField & {drawAccess: () => void, base: () => any[]}}
+ * @returns {import("../forms/fields.js").SettingsField & {updateDenials: () => void, base: () => any[]}}
  */
 export function overwritesSetting(view, findChannel) {
   const { guildId } = view,
@@ -196,7 +196,7 @@ export function overwritesSetting(view, findChannel) {
   const node = h("div", { class: "settings-form" });
   const set = overwrites => {
     value = overwrites;
-    draw();
+    drawOverwrites();
     node.dispatchEvent(new Event("input", { bubbles: true }));
   };
   const privacy = switchSetting(isCategory ? t("Private category") : t("Private channel"), {
@@ -277,7 +277,7 @@ export function overwritesSetting(view, findChannel) {
     select.node.addEventListener("change", event => {
       event.stopPropagation();
       targetId = select.read();
-      draw();
+      drawOverwrites();
       targets.querySelector("select").focus();
     });
     select.node.addEventListener("input", event => event.stopPropagation());
@@ -289,7 +289,7 @@ export function overwritesSetting(view, findChannel) {
       targetId === guildId ? [t("Clear"), t("Clear these permissions")] : [t("Remove"), t("Remove these permissions")];
     setChildren(targets, select.node, actionButton(label, remove, { denialReason, name }));
   };
-  const draw = () => {
+  const drawOverwrites = () => {
     const channel = findChannel();
     if (channel === undefined) return;
     const access = view.access,
@@ -318,12 +318,12 @@ export function overwritesSetting(view, findChannel) {
     write(overwrites) {
       base = normalizeOverwrites(overwrites);
       value = base;
-      draw();
+      drawOverwrites();
     },
     setError: showFieldNotice,
-    // `drawAccess` disables each control by itself.
+    // `updateDenials` disables each control by itself.
     setDisabled() {},
-    drawAccess: draw,
+    updateDenials: drawOverwrites,
   };
 }
 

@@ -152,14 +152,14 @@ export function eventFields(view, event) {
           : h("span", { class: "small" }, t("No image")),
     }),
   };
-  const draw = () => {
+  const showLocationField = () => {
     fields.entity_metadata.node.hidden = fields.channel_id.read() !== null;
   };
-  fields.channel_id.node.addEventListener("change", draw);
+  fields.channel_id.node.addEventListener("change", showLocationField);
   const { write } = fields.channel_id;
   fields.channel_id.write = value => {
     write(value);
-    draw();
+    showLocationField();
   };
   return fields;
 }

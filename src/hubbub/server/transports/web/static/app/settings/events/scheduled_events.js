@@ -54,7 +54,7 @@ function build(view, focusedId = null) {
     await list.refresh();
     list.focus(event.id);
   };
-  const draw = () => {
+  const drawEvents = () => {
     const denialReason = view.access.findDenialReason(Permissions.CREATE_EVENTS);
     createButton.disabled = denialReason !== null;
     const isLocked = denialReason !== null && !view.access.hasPermissions(Permissions.MANAGE_EVENTS);
@@ -67,10 +67,10 @@ function build(view, focusedId = null) {
     list.draw();
   };
   view.onChange(({ kind }) => {
-    draw();
+    drawEvents();
     if (kind === "scheduledEvents") list.refreshSoon();
   });
-  draw();
+  drawEvents();
   if (focusedId !== null) list.loaded.then(() => list.focus(focusedId) || createButton.focus());
   return [notice, h("div", { class: "settings-tools" }, createButton), ...list.nodes];
 }
@@ -196,7 +196,7 @@ function openEvent(view, event, goBack) {
     save: async changes => {
       current = await context.api.request("PATCH", path, { json: eventBody(view, changes, readAll()) });
       view.setTitle(current.name);
-      draw();
+      drawEvent();
       return eventValues(current);
     },
     onInput: () => view.drawBar(),
@@ -237,7 +237,7 @@ function openEvent(view, event, goBack) {
           ? t("{name} was canceled.", { name: current.name })
           : t("{name} has ended.", { name: current.name }),
       );
-    else draw();
+    else drawEvent();
   };
   const remove = async () => {
     const isDone = await openActionDialog({
@@ -248,7 +248,7 @@ function openEvent(view, event, goBack) {
     });
     if (isDone) leave(t("{name} was deleted.", { name: current.name }));
   };
-  const draw = () => {
+  const drawEvent = () => {
     const denialReason = editDenialReason(view.access, current);
     setChildren(notice, denialReason === null ? null : viewOnlyNotice(denialReason));
     for (const field of Object.values(fields)) field.setDisabled(denialReason !== null);
@@ -275,13 +275,13 @@ function openEvent(view, event, goBack) {
       current = changedEvent;
       view.setTitle(current.name);
       form.showStored(eventValues(current));
-      draw();
+      drawEvent();
     });
   view.onChange(({ kind, id }) => {
-    if (kind !== "scheduledEvents") draw();
+    if (kind !== "scheduledEvents") drawEvent();
     else if (id === event.id) reload();
   });
-  draw();
+  drawEvent();
   const nodes = names => names.map(name => fields[name].node);
   view.openPage(event.name, t("All events"), () => goBack(event.id), [
     notice,

@@ -18,7 +18,7 @@ export const STAGES_SCREEN = { id: "stages", label: t("Stages"), icon: "voice", 
 function build(view) {
   const list = h("ul", { class: "settings-list", "aria-label": t("Stages") });
   const status = h("p", { class: "muted", role: "status" });
-  const draw = () => {
+  const drawStages = () => {
     const channels = view.context.state
       .channelsOf(view.guildId)
       .filter(
@@ -33,8 +33,8 @@ function build(view) {
       channels.map(channel => stageEntry(view, channel)),
     );
   };
-  view.onChange(draw);
-  draw();
+  view.onChange(drawStages);
+  drawStages();
   return [status, list];
 }
 

@@ -62,19 +62,19 @@ function volumeSetting() {
   const input = h("input", { type: "range", min: 0, max: 1, step: VOLUME_STEP });
   const field = formField(t("Volume"), input);
   const output = h("output", { class: "small" });
-  const draw = () => {
+  const drawPercentage = () => {
     const text = percentage(Number(input.value));
     output.textContent = text;
     input.setAttribute("aria-valuetext", text);
   };
-  input.addEventListener("input", draw);
+  input.addEventListener("input", drawPercentage);
   field.node.append(output);
   return {
     node: field.node,
     read: () => Number(input.value),
     write(value) {
       input.value = String(value);
-      draw();
+      drawPercentage();
     },
     setError: field.setError,
     setDisabled(disabled) {

@@ -98,7 +98,7 @@ export function loadAndShowForm(
     view.useForm(form);
     const notice = h("div", { class: "settings-access" });
     let shownReason;
-    const drawAccess = () => {
+    const updateDenials = () => {
       const denialReason = changeDenialReason();
       if (denialReason === shownReason) return;
       shownReason = denialReason;
@@ -114,10 +114,10 @@ export function loadAndShowForm(
         view.show(screen.id);
         return;
       }
-      drawAccess();
+      updateDenials();
       if (kind === "guilds" || kind === "auditLog") reload();
     });
-    drawAccess();
+    updateDenials();
     const content = [notice, h("div", { class: "settings-form" }, layout(fields))];
     onValues?.(values);
     return content;

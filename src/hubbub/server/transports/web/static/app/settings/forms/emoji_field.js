@@ -49,11 +49,11 @@ export function emojiSetting(view, label, { hint } = {}) {
   );
   const set = emoji => {
     value = emoji;
-    draw();
+    drawControls();
     node.dispatchEvent(new Event("input", { bubbles: true }));
     controls.querySelector("button").focus();
   };
-  const draw = () =>
+  const drawControls = () =>
     controls.replaceChildren(
       emojiButton(view, value ?? {}, t("Choose {label}", { label: labelInSentence(label) }), set, isDisabled),
       ...(value === null
@@ -72,12 +72,12 @@ export function emojiSetting(view, label, { hint } = {}) {
       value = hasEmoji
         ? { emoji_id: storedEmoji.emoji_id ?? null, emoji_name: storedEmoji.emoji_id ? null : storedEmoji.emoji_name }
         : null;
-      draw();
+      drawControls();
     },
     setError: showFieldNotice,
     setDisabled(disabled) {
       isDisabled = disabled;
-      draw();
+      drawControls();
     },
   };
 }

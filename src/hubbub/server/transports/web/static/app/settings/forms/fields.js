@@ -46,12 +46,12 @@ export function textSetting(label, { hint, multiline = false, isNullable = false
 export function choiceSetting(label, options, { hint, unknown = String } = {}) {
   const input = h("select");
   const values = [...options];
-  const draw = () =>
+  const drawOptions = () =>
     setChildren(
       input,
       values.map(([, text], index) => h("option", { value: index }, text)),
     );
-  draw();
+  drawOptions();
   return inputField(
     formField(label, input, hint),
     () => values[Number(input.value)][0],
@@ -59,7 +59,7 @@ export function choiceSetting(label, options, { hint, unknown = String } = {}) {
       let index = values.findIndex(([option]) => option === value);
       if (index < 0) {
         index = values.push([value, unknown(value)]) - 1;
-        draw();
+        drawOptions();
       }
       input.value = String(index);
     },

@@ -29,7 +29,7 @@ export function liveList({ label, emptyText, fetchItems, describeItem, onDraw })
     timer;
   const list = h("ul", { class: "settings-list", "aria-label": label });
   const status = statusLine(t("Loading…"));
-  const draw = () => {
+  const drawItems = () => {
     if (items === null) return;
     status.textContent = items.length ? "" : emptyText;
     reconcile(list, items.map(describeItem));
@@ -46,7 +46,7 @@ export function liveList({ label, emptyText, fetchItems, describeItem, onDraw })
       const loadedItems = await fetchItems();
       if (requestNumber === requestCount) {
         items = loadedItems;
-        draw();
+        drawItems();
       }
     } catch (error) {
       if (requestNumber === requestCount) {
@@ -61,7 +61,7 @@ export function liveList({ label, emptyText, fetchItems, describeItem, onDraw })
     /** Resolves when the list was loaded for the first time, or could not be loaded. */
     loaded,
     nodes: [status, list],
-    draw,
+    draw: drawItems,
     refresh,
     /** Load the list again after a short delay, unless the screen is closed by then. */
     refreshSoon() {

@@ -55,7 +55,7 @@ export function recordsSetting(
   );
   const emit = () => list.dispatchEvent(new Event("input", { bubbles: true }));
   const read = () => rows.map(({ group, id }) => toStored(group.read(), id));
-  const draw = () => {
+  const drawRows = () => {
     addButton.disabled = isDisabled || rows.length >= max;
     status.textContent =
       rows.length >= max ? t("This is the maximum of {max}.", { max }) : rows.length ? "" : (emptyText ?? "");
@@ -72,7 +72,7 @@ export function recordsSetting(
       groupSetting(fields(), { class: "record-fields" }),
       () => {
         rows = rows.filter(other => other !== row);
-        draw();
+        drawRows();
         emit();
         addButton.focus();
       },
@@ -84,14 +84,14 @@ export function recordsSetting(
   const addRecord = () => {
     const row = createRow(blank, undefined, true);
     rows.push(row);
-    draw();
+    drawRows();
     emit();
     row.group.node.querySelector("input, select, textarea, button")?.focus();
   };
   const keys = () => rows.map(({ key }) => key);
   const setOrder = changedKeys => {
     rows = changedKeys.map(key => rows.find(row => row.key === key));
-    draw();
+    drawRows();
   };
   const announcement = makeSortable(list, {
     read: keys,
@@ -115,7 +115,7 @@ export function recordsSetting(
       const openIds = new Set(rows.filter(({ node }) => node.querySelector("details")?.open).map(({ id }) => id));
       rows = storedRows.map(([values, id]) => createRow(values, id, id !== undefined && openIds.has(id)));
       list.replaceChildren();
-      draw();
+      drawRows();
     },
     setError(text) {
       error.hidden = !text;
@@ -129,7 +129,7 @@ export function recordsSetting(
     },
     setDisabled(disabled) {
       isDisabled = disabled;
-      draw();
+      drawRows();
     },
   };
 }

@@ -124,7 +124,7 @@ export function imageSetting(label, { hint, preview, imageClass }) {
   input.tabIndex = -1;
   changeButton.setAttribute("aria-label", t("Upload {label}", { label: labelInSentence(label) }));
   removeButton.setAttribute("aria-label", t("Remove {name}", { name: labelInSentence(label) }));
-  const draw = () => {
+  const drawPreview = () => {
     removeButton.hidden = value === null;
     setChildren(
       previewBox,
@@ -133,7 +133,7 @@ export function imageSetting(label, { hint, preview, imageClass }) {
   };
   const set = newValue => {
     value = newValue;
-    draw();
+    drawPreview();
     field.node.dispatchEvent(new Event("input", { bubbles: true }));
   };
   input.addEventListener("change", async () => {
@@ -145,13 +145,13 @@ export function imageSetting(label, { hint, preview, imageClass }) {
     input.value = "";
   });
   field.node.insertBefore(h("div", { class: "image-field" }, previewBox, changeButton, removeButton), input);
-  draw();
+  drawPreview();
   return {
     node: field.node,
     read: () => value,
     write(newValue) {
       value = newValue ?? null;
-      draw();
+      drawPreview();
     },
     setError: field.setError,
     setDisabled(disabled) {

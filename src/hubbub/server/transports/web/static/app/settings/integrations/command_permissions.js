@@ -84,7 +84,7 @@ export async function openCommandPermissions(view, { application, subject, entri
     },
   );
   view.useForm(form);
-  const draw = () => {
+  const updateDenial = () => {
     const denialReason = commandDenialReason(
       view.access,
       subject.command,
@@ -102,14 +102,14 @@ export async function openCommandPermissions(view, { application, subject, entri
       const currentEntries = storedEntriesById.get(subject.id) ?? [];
       for (const [id, member] of await fetchMembers(view, currentEntries)) members.set(id, member);
       form.showStored({ permissions: currentEntries });
-      draw();
+      updateDenial();
     });
   view.onChange(({ kind }) => {
     if (!view.access.hasPermissions(Permissions.MANAGE_GUILD)) goBack();
     // Only the app's bot receives an event for changed permissions; users receive the audit log entry.
     else if (kind === "auditLog") reload();
     else if (kind === "integrations") goBackIfRemoved();
-    else draw();
+    else updateDenial();
   });
   const goBackIfRemoved = () =>
     runAndReport(async () => {
@@ -119,7 +119,7 @@ export async function openCommandPermissions(view, { application, subject, entri
         showNotice(t("{name} was removed by someone else.", { name: application.name }));
       }
     });
-  draw();
+  updateDenial();
   view.openPage(subject.name, application.name, goBack, [notice, permissions.node]);
 }
 
@@ -157,7 +157,7 @@ function permissionsSetting(view, members) {
   const channelList = h("ul", { class: "settings-list", "aria-label": t("Channels") });
   const setEntries = changedEntries => {
     entries = changedEntries;
-    draw();
+    drawEntries();
     node.dispatchEvent(new Event("input", { bubbles: true }));
   };
   const setEntry = (id, type, permission) => {
@@ -168,7 +168,7 @@ function permissionsSetting(view, members) {
     else setEntries(entries.with(index, { id, type, permission }));
   };
   const row = ({ id, type, permission }) => entryRow(view, members, { id, type, permission }, isDisabled, setEntry);
-  const draw = () => {
+  const drawEntries = () => {
     /** Draw the entries of some types; the entry of the `fixed` target is first and always listed. */
     const drawRows = (list, types, fixed) =>
       setChildren(
@@ -225,7 +225,7 @@ function permissionsSetting(view, members) {
     read: () => entries,
     write(storedEntries) {
       entries = storedEntries.map(({ id, type, permission }) => ({ id, type, permission }));
-      draw();
+      drawEntries();
     },
     setError(text) {
       error.hidden = !text;
@@ -233,7 +233,7 @@ function permissionsSetting(view, members) {
     },
     setDisabled(disabled) {
       isDisabled = disabled;
-      draw();
+      drawEntries();
     },
   };
 }

@@ -24,7 +24,7 @@ function build(view, focusedId = null) {
     await list?.refresh();
     view.main.focus();
   };
-  const draw = () => {
+  const drawIntegrations = () => {
     const denialReason = view.access.findDenialReason(Permissions.MANAGE_GUILD);
     if (denialReason !== null) {
       list = null;
@@ -52,10 +52,10 @@ function build(view, focusedId = null) {
     );
   };
   view.onChange(({ kind }) => {
-    draw();
+    drawIntegrations();
     if (kind === "integrations") list?.refreshSoon();
   });
-  draw();
+  drawIntegrations();
   return content;
 }
 

@@ -35,7 +35,7 @@ function build(view, focusedId = null) {
     const webhook = await openCreation(view);
     if (webhook !== null) edit(webhook);
   };
-  const draw = () => {
+  const drawWebhooks = () => {
     const denialReason = view.access.findDenialReason(Permissions.MANAGE_WEBHOOKS);
     if (denialReason !== null) {
       list = null;
@@ -64,10 +64,10 @@ function build(view, focusedId = null) {
     );
   };
   view.onChange(({ kind }) => {
-    draw();
+    drawWebhooks();
     if (kind === "webhooks") list?.refreshSoon();
   });
-  draw();
+  drawWebhooks();
   return content;
 }
 
@@ -170,7 +170,7 @@ function openWebhook(view, webhook, goBack) {
     onInput: () => view.drawBar(),
   });
   view.useForm(form);
-  const draw = () => {
+  const updateDenial = () => {
     const denialReason = findDenialReason();
     notice.replaceChildren(...(denialReason === null ? [] : [viewOnlyNotice(denialReason)]));
     for (const field of Object.values(fields)) field.setDisabled(denialReason !== null);
@@ -200,14 +200,14 @@ function openWebhook(view, webhook, goBack) {
       currentWebhook = loadedWebhook;
       view.setTitle(currentWebhook.name);
       form.showStored(valuesOf(currentWebhook));
-      draw();
+      updateDenial();
     });
   view.onChange(({ kind }) => {
     if (!view.access.hasPermissions(Permissions.MANAGE_WEBHOOKS)) goBack(webhook.id);
     else if (kind === "webhooks") reload();
-    else draw();
+    else updateDenial();
   });
-  draw();
+  updateDenial();
   view.openPage(webhook.name, t("All webhooks"), () => goBack(webhook.id), [
     notice,
     h(

@@ -43,7 +43,7 @@ function build(view) {
     await list?.refresh();
     createButton.focus();
   };
-  const draw = () => {
+  const drawInvites = () => {
     const denialReason = viewDenialReason(view.access);
     if (denialReason !== null) {
       list = null;
@@ -66,13 +66,13 @@ function build(view) {
     content.replaceChildren(h("div", { class: "settings-tools" }, createButton), ...list.nodes);
   };
   view.onChange(({ kind }) => {
-    draw();
+    drawInvites();
     // A new member may have used an invite.
     const hasMemberCountChanged = view.guild.member_count !== memberCount;
     memberCount = view.guild.member_count;
     if (kind === "invites" || hasMemberCountChanged) list?.refreshSoon();
   });
-  draw();
+  drawInvites();
   return content;
 }
 

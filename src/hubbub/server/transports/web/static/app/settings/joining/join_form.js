@@ -147,18 +147,18 @@ function formFieldSetting() {
     required: switchSetting(t("Members must answer")),
   };
   const group = groupSetting(fields);
-  const draw = () => {
+  const showFieldsOfType = () => {
     const type = fields.field_type.read();
     fields.values.node.hidden = type !== TERMS;
     fields.choices.node.hidden = type !== MULTIPLE_CHOICE;
     fields.placeholder.node.hidden = type !== TEXT_INPUT && type !== PARAGRAPH;
   };
-  group.node.addEventListener("change", draw);
+  group.node.addEventListener("change", showFieldsOfType);
   return {
     ...group,
     write(values) {
       group.write(values);
-      draw();
+      showFieldsOfType();
     },
   };
 }

@@ -51,7 +51,7 @@ function build(view) {
     { type: "button", class: "button small quiet settings-more", hidden: true, onclick: () => runAndReport(fetchMore) },
     t("Show more"),
   );
-  const draw = total => {
+  const drawRequests = total => {
     statusNode.textContent = requests.size
       ? tn("{count} request", "{count} requests", total)
       : t("There are no requests with this status.");
@@ -65,12 +65,12 @@ function build(view) {
     context.api.request("GET", path, { query: { status, limit: JOIN_REQUESTS_PAGE_MAX, before } });
   const show = ({ total, guild_join_requests: found = [] }) => {
     requests = new Map(found.map(request => [request.id, request]));
-    draw(total);
+    drawRequests(total);
   };
   const fetchMore = async () => {
     const { total, guild_join_requests: found = [] } = await fetchPage([...requests.keys()].at(-1));
     for (const request of found) requests.set(request.id, request);
-    draw(total);
+    drawRequests(total);
   };
   const reload = createReload(list, () => fetchPage(), show);
   const filter = choiceSetting(t("Status"), STATUS_OPTIONS);

@@ -26,11 +26,11 @@ function build(view) {
     { type: "button", class: "button small quiet settings-more", hidden: true, onclick: () => fetchPage() },
     t("Show more"),
   );
-  const draw = () => {
+  const drawBans = () => {
     status.textContent = bans.size ? "" : t("There are no bans. You can ban members under “Members”.");
     setChildren(
       list,
-      [...bans.values()].map(ban => banEntry(view, ban, () => bans.delete(ban.user.id) && draw())),
+      [...bans.values()].map(ban => banEntry(view, ban, () => bans.delete(ban.user.id) && drawBans())),
     );
   };
   const fetchPage = () =>
@@ -39,7 +39,7 @@ function build(view) {
       const loadedBans = await context.api.request("GET", `/guilds/${guildId}/bans`, { query });
       for (const ban of loadedBans) bans.set(ban.user.id, ban);
       moreButton.hidden = loadedBans.length < PAGE_SIZE;
-      draw();
+      drawBans();
     });
   fetchPage();
   return [status, list, moreButton];

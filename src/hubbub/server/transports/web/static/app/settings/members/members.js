@@ -54,7 +54,7 @@ function build(view) {
     { type: "button", class: "button small quiet settings-more", hidden: true, onclick: () => fetchPage() },
     t("Show more"),
   );
-  const draw = () =>
+  const drawMembers = () =>
     reconcile(
       list,
       [...members.values()].map(member => memberEntry(view, member)),
@@ -74,7 +74,7 @@ function build(view) {
       for (const member of loadedMembers) members.set(member.user.id, member);
       moreButton.hidden = Boolean(query) || loadedMembers.length < PAGE_SIZE;
       status.textContent = members.size ? "" : t("No members found.");
-      draw();
+      drawMembers();
     });
   const search = textSetting(t("Search members"), { type: "search", maxlength: SEARCH_QUERY_MAX });
   search.node.addEventListener("input", () => {
@@ -92,7 +92,7 @@ function build(view) {
       else members.set(id, member);
     }
     drawPrune();
-    draw();
+    drawMembers();
   });
   fetchPage();
   const pruneButton = actionButton(t("Remove inactive members"), () => openPruneDialog(view), { danger: true });

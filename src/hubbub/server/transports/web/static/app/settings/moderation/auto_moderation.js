@@ -47,7 +47,7 @@ function buildList(view, loadedRules, load, focusedId) {
   const list = h("ul", { class: "settings-list", "aria-label": t("Rules") });
   const status = h("p", { class: "muted", role: "status" });
   const edit = rule => openRule(view, rule, () => view.setContent(AUTO_MODERATION_SCREEN.label, build(view, rule.id)));
-  const draw = () => {
+  const drawRules = () => {
     status.textContent = rules.length ? "" : t("There are no rules yet. Create one to block words or spam.");
     reconcile(
       list,
@@ -62,13 +62,13 @@ function buildList(view, loadedRules, load, focusedId) {
   );
   const reload = createReload(list, load, loadedRules => {
     rules = loadedRules;
-    draw();
+    drawRules();
   });
   view.onChange(({ kind }) => {
     if (!view.access.hasPermissions(Permissions.MANAGE_GUILD)) view.show(AUTO_MODERATION_SCREEN.id);
     else if (kind === "autoModeration") reload();
   });
-  draw();
+  drawRules();
   if (focusedId !== null) queueMicrotask(() => focusRule(list, focusedId));
   return [
     h(

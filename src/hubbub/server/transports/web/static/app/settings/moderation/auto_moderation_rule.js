@@ -114,14 +114,14 @@ export function openRule(view, loadedRule, goBack) {
     save: async changes => {
       rule = await context.api.request("PATCH", path, { json: changes });
       view.setTitle(rule.name);
-      drawAccess();
+      updateDenials();
       return rule;
     },
     onInput: () => view.drawBar(),
   });
   view.useForm(form);
   const notice = h("div", { class: "settings-access" });
-  const drawAccess = () => {
+  const updateDenials = () => {
     const denialReason = view.access.findDenialReason(Permissions.MODERATE_MEMBERS),
       isLocked = denialReason !== null && rule.actions.some(({ type }) => type === TIMEOUT);
     notice.replaceChildren(
@@ -137,7 +137,7 @@ export function openRule(view, loadedRule, goBack) {
     );
     for (const name of ["trigger_metadata", "exempt_roles", "exempt_channels"]) fields[name]?.setDisabled(isLocked);
     fields.enabled.setDisabled(isLocked && !rule.enabled);
-    actions.drawAccess(denialReason, rule);
+    actions.updateDenials(denialReason, rule);
   };
   const leave = () => {
     goBack();
@@ -156,14 +156,14 @@ export function openRule(view, loadedRule, goBack) {
     rule = loadedRule;
     form.showStored(rule);
     view.setTitle(rule.name);
-    drawAccess();
+    updateDenials();
   });
   view.onChange(({ kind, id }) => {
     if (!view.access.hasPermissions(Permissions.MANAGE_GUILD)) goBack();
     else if (kind === "autoModeration" && id === rule.id) reload();
-    else drawAccess();
+    else updateDenials();
   });
-  drawAccess();
+  updateDenials();
   const remove = () => removeRule(view, rule, path, () => (isDeletedHere = true), goBack);
   view.openPage(rule.name, t("All rules"), goBack, [
     notice,
@@ -311,7 +311,7 @@ function actionsSetting(view, triggerType) {
     return { type, toggle, details, reason: h("p", { class: "hint", hidden: true }) };
   });
   const error = h("p", { class: "error", hidden: true, role: "alert" });
-  const draw = () => {
+  const showEnabledDetails = () => {
     for (const { toggle, details } of actionFields) details.node.hidden = !toggle.read();
   };
   const enabledParts = () => actionFields.filter(({ toggle }) => toggle.read());
@@ -327,7 +327,7 @@ function actionsSetting(view, triggerType) {
     ),
     error,
   );
-  node.addEventListener("change", draw);
+  node.addEventListener("change", showEnabledDetails);
   return {
     node,
     read: () => enabledParts().map(({ type, details }) => ({ type, metadata: details.read() })),
@@ -337,7 +337,7 @@ function actionsSetting(view, triggerType) {
         toggle.write(action !== undefined);
         details.write({ channel_id: null, duration_seconds: DEFAULT_TIMEOUT_SECONDS, ...action?.metadata });
       }
-      draw();
+      showEnabledDetails();
     },
     setError(text) {
       showError(text);
@@ -355,7 +355,7 @@ function actionsSetting(view, triggerType) {
         for (const field of [toggle, details]) field.setDisabled(disabled);
     },
     /** Disable the timeout for users without the permission; they can still remove a stored timeout. */
-    drawAccess(timeoutDenialReason, rule) {
+    updateDenials(timeoutDenialReason, rule) {
       for (const { type, toggle, details, reason } of actionFields) {
         if (type !== TIMEOUT) continue;
         const isStored = rule.actions.some(action => action.type === TIMEOUT);

@@ -50,7 +50,7 @@ function build(view) {
     onInput: () => view.drawBar(),
   });
   view.useForm(form);
-  const draw = () => {
+  const drawSections = () => {
     const denialReason = view.access.findDenialReason(Permissions.MANAGE_GUILD);
     notice.replaceChildren(...(denialReason === null ? [] : [viewOnlyNotice(denialReason)]));
     filter.setDisabled(denialReason !== null);
@@ -62,9 +62,9 @@ function build(view) {
   };
   view.onChange(({ kind }) => {
     if (kind === "guilds") form.showStored(view.guild);
-    if (kind !== "channels") draw();
+    if (kind !== "channels") drawSections();
   });
-  draw();
+  drawSections();
   return [
     notice,
     h(

@@ -58,7 +58,7 @@ export function permissionList(buildRow, bits) {
  * know stay unchanged.
  *
  * @param {(bit: bigint) => string | null} findDenialReason returns why the user cannot change a permission, or null
- * @returns {import("../forms/fields.js").SettingsField & {drawAccess: () => void}}
+ * @returns {import("../forms/fields.js").SettingsField & {updateDenials: () => void}}
  */
 export function permissionsSetting(findDenialReason) {
   let unknownBits = 0n;
@@ -70,7 +70,7 @@ export function permissionsSetting(findDenialReason) {
     switches.set(bit, { field, reason });
     return field.node;
   });
-  const drawAccess = () => {
+  const updateDenials = () => {
     for (const [bit, { field, reason }] of switches) {
       const denialReason = findDenialReason(bit);
       field.setDisabled(denialReason !== null);
@@ -78,7 +78,7 @@ export function permissionsSetting(findDenialReason) {
       reason.textContent = denialReason ?? "";
     }
   };
-  drawAccess();
+  updateDenials();
   return {
     node,
     read() {
@@ -95,7 +95,7 @@ export function permissionsSetting(findDenialReason) {
     },
     setError: showFieldNotice,
     // Each switch is locked for its own reason, so the flag of the form is ignored.
-    setDisabled: drawAccess,
-    drawAccess,
+    setDisabled: updateDenials,
+    updateDenials,
   };
 }

@@ -60,7 +60,7 @@ export function permissionPreview(view, readChannel, bits) {
   let member = null,
     name = "";
   const result = h("div", { class: "settings-form" });
-  const draw = () => {
+  const drawResult = () => {
     const version = member === null ? "" : `${name} ${channelPermissions(view.guild, member, readChannel())}`;
     if (result.dataset.version === version) return;
     result.dataset.version = version;
@@ -87,11 +87,14 @@ export function permissionPreview(view, readChannel, bits) {
   const picker = createViewAsPicker(view, (chosenMember, choice) => {
     member = chosenMember;
     name = choice?.label ?? "";
-    draw();
+    drawResult();
   });
-  draw();
+  drawResult();
   const hint = t("Includes changes that are not saved yet. A role is shown without the other roles of its members.");
-  return { node: h("div", { class: "settings-form" }, h("p", { class: "hint" }, hint), picker, result), draw };
+  return {
+    node: h("div", { class: "settings-form" }, h("p", { class: "hint" }, hint), picker, result),
+    draw: drawResult,
+  };
 }
 
 function previewRow(label, isAllowed) {

@@ -72,7 +72,7 @@ export function roleColorsSetting(hasGradients) {
       tertiary_color: null,
     };
   };
-  const update = () => {
+  const updateColorFields = () => {
     const chosenStyle = style.read();
     firstColor.node.hidden = chosenStyle !== SOLID && chosenStyle !== GRADIENT;
     secondColor.node.hidden = chosenStyle !== GRADIENT;
@@ -91,8 +91,8 @@ export function roleColorsSetting(hasGradients) {
     style.node,
     h("div", { class: "role-color-fields" }, firstColor.node, secondColor.node, preview),
   );
-  node.addEventListener("input", update);
-  node.addEventListener("change", update);
+  node.addEventListener("input", updateColorFields);
+  node.addEventListener("change", updateColorFields);
   return {
     node,
     read,
@@ -100,7 +100,7 @@ export function roleColorsSetting(hasGradients) {
       style.write(styleOf(colors));
       firstColor.write(colors.primary_color || DEFAULT_FIRST_COLOR);
       secondColor.write(colors.secondary_color ?? DEFAULT_SECOND_COLOR);
-      update();
+      updateColorFields();
     },
     setError: style.setError,
     setDisabled(disabled) {

@@ -43,14 +43,14 @@ export function openRole(view, roleId, goBack) {
   let isDeletedHere = false,
     name = role.name;
   const members = isEveryone ? null : roleMembers(view, roleId);
-  const drawAccess = () => {
+  const updateDenials = () => {
     const access = view.access,
       current = find(),
       denialReason = access.findRoleDenialReason(current);
     notice.replaceChildren(...(denialReason === null ? [] : [viewOnlyNotice(explain(access, denialReason))]));
     for (const [fieldName, field] of Object.entries(appearance))
       field.setDisabled(denialReason !== null || appearanceDenialReason(fieldName, features) !== null);
-    permissions.drawAccess();
+    permissions.updateDenials();
     if (!isEveryone) drawDeletion(deletion, view, current, denialReason, () => (isDeletedHere = true));
   };
   view.onChange(detail => {
@@ -65,10 +65,10 @@ export function openRole(view, roleId, goBack) {
       name = current.name;
       view.setTitle(titleOf(current, isEveryone));
     }
-    drawAccess();
+    updateDenials();
     members?.onChange(detail);
   });
-  drawAccess();
+  updateDenials();
   const permissionsTab = { label: t("Permissions"), content: permissions.node };
   const tabs = isEveryone
     ? [permissionsTab]

@@ -53,7 +53,7 @@ export function roleMembers(view, roleId) {
     t("Show more"),
   );
   const findRole = () => view.guild.roles.find(role => role.id === roleId);
-  const draw = () => {
+  const drawMembers = () => {
     const role = findRole();
     if (role === undefined) return;
     const denialReason = assignmentDenialReason(view.access, role);
@@ -70,7 +70,7 @@ export function roleMembers(view, roleId) {
   const updateMember = (member, isAssigned) => {
     if (isAssigned) members.set(member.user.id, member);
     else members.delete(member.user.id);
-    draw();
+    drawMembers();
   };
   const remove = member =>
     runAndReport(async () => {
@@ -92,9 +92,9 @@ export function roleMembers(view, roleId) {
         if (!list.isConnected) return;
       }
       moreButton.hidden = isComplete;
-      draw();
+      drawMembers();
     });
-  draw();
+  drawMembers();
   return {
     node: h(
       "div",
@@ -116,7 +116,7 @@ export function roleMembers(view, roleId) {
         if (member?.roles.includes(roleId)) members.set(id, member);
         else members.delete(id);
       }
-      draw();
+      drawMembers();
     },
   };
 }

@@ -30,7 +30,7 @@ function build(view, focusedId = null) {
   const tools = h("div", { class: "settings-tools" });
   const edit = roleId => view.requestPage(() => openRole(view, roleId, () => showList(view, roleId)));
 
-  const draw = () => {
+  const drawRoles = () => {
     const access = view.access,
       roles = new Map(access.roles.map(role => [role.id, role]));
     const denialReason = access.findDenialReason(Permissions.MANAGE_ROLES);
@@ -65,14 +65,14 @@ function build(view, focusedId = null) {
       movableRoleIds.has(id) && changedOrder.slice(firstMovable).every(other => movableRoleIds.has(other));
     if (!isAllowed) return;
     order = changedOrder;
-    draw();
+    drawRoles();
   };
   const field = {
     node: list,
     read: () => order,
     write(ids) {
       order = [...ids];
-      draw();
+      drawRoles();
     },
     setError() {},
     setDisabled() {},
@@ -99,7 +99,7 @@ function build(view, focusedId = null) {
   const fetchCounts = () =>
     runAndReport(async () => {
       counts = await context.api.request("GET", `/guilds/${guildId}/roles/member-counts`);
-      draw();
+      drawRoles();
     });
   view.onChange(({ kind }) => {
     if (kind === "channels") return;
@@ -112,7 +112,7 @@ function build(view, focusedId = null) {
     if (form.isDirty)
       order = [...order.filter(id => currentRoleIds.includes(id)), ...currentRoleIds.filter(id => !order.includes(id))];
     form.showStored({ order: currentRoleIds });
-    draw();
+    drawRoles();
   });
   fetchCounts();
   if (focusedId !== null) queueMicrotask(() => focusEntry(list, focusedId));
