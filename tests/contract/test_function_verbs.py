@@ -1,4 +1,4 @@
-"""Verbs of functions: find, get and predicates mean the same in every module (see CONTRIBUTING.md)."""
+"""Verbs of functions: find, get, is, has and can mean the same in every module (see CONTRIBUTING.md)."""
 
 import ast
 from collections.abc import Iterator
@@ -58,6 +58,23 @@ def _raised_names(function: FunctionNode) -> set[str]:
     }
 
 
+def _writes_attribute(function: FunctionNode) -> bool:
+    """Return whether a method assigns, changes or deletes an attribute of its object, or an element of one."""
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign(targets=targets) | ast.Delete(targets=targets):
+                pass
+            case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
+                targets = [target]
+            case _:
+                continue
+        for target in targets:
+            for part in target.elts if isinstance(target, ast.Tuple) else [target]:
+                if isinstance(part, ast.Attribute | ast.Subscript) and ast.unparse(part).startswith("self."):
+                    return True
+    return False
+
+
 def find_problem(path: str, function: FunctionNode) -> str | None:
     """Return how a function contradicts its verb, or None."""
     name = function.name.lstrip("_")
@@ -75,6 +92,8 @@ def find_problem(path: str, function: FunctionNode) -> str | None:
             return "may return None; use find_"
     elif verb in ("is", "has", "can") and not types <= {"bool", "TypeGuard", "TypeIs"}:
         return "does not return bool"
+    elif verb in ("is", "has", "can") and _writes_attribute(function):
+        return "writes an attribute; use consume_, claim_ or check_"
     return None
 
 
@@ -100,6 +119,10 @@ def test_functions_do_what_their_verbs_say() -> None:
         "def get_user() -> 'User | None': ...",
         "def is_open() -> int: ...",
         "def has_files() -> bool | None: ...",
+        "def is_first(self) -> bool: self._count += 1",
+        "def has_entry(self, key: int) -> bool: self._entries[key] = None",
+        "async def _can_run(self) -> bool: self.report.counts[0], result = 1, True",
+        "def has_lock(self) -> bool: del self._lock",
     ],
 )
 def test_contradictions_are_found(source: str) -> None:
@@ -121,6 +144,7 @@ def test_contradictions_are_found(source: str) -> None:
         "def is_text(value: object) -> TypeGuard[str]: ...",
         "def can_read() -> typing.Awaitable[bool]: ...",
         "def finding() -> Finding: ...",
+        "def is_open(self) -> bool: is_open = self._state == 1",
     ],
 )
 def test_usual_functions_are_accepted(source: str) -> None:

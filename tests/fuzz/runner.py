@@ -132,7 +132,9 @@ class Runner:
                 self._is_epoch_done = True
             elif self.report.input_count >= self._next_check:
                 self._next_check = self.report.input_count + CHECK_INPUT_COUNT
-                if not await self._is_usable(platform):
+                rejection = await self._find_rejection(platform)
+                if rejection is not None:
+                    self.report.outcome_counts[f"epoch ended: {rejection}"] += 1
                     self._is_epoch_done = True
 
     async def _guard(self, target: FuzzTarget, step: Any) -> None:
@@ -171,8 +173,8 @@ class Runner:
         inputs = [[target.name, target.last_input] for lane in self._lanes for target in lane.values()]
         return json.dumps(inputs, default=str)[:INPUTS_TEXT_MAX]
 
-    async def _is_usable(self, platform: Platform) -> bool:
-        """Return whether the shared callers still have access to the shared objects."""
+    async def _find_rejection(self, platform: Platform) -> str | None:
+        """Return the path of a shared object that its caller can no longer read, with the response, or None."""
         for caller, path in (
             (platform.owner, f"/guilds/{platform.guild.id}"),
             (platform.bot, f"/channels/{platform.guild.general}"),
@@ -180,9 +182,8 @@ class Runner:
         ):
             response = await caller.get(path)
             if response.status != 200:
-                self.report.outcome_counts[f"epoch ended: {re.sub('[0-9]+', '0', path)} {response.body[:80]!r}"] += 1
-                return False
-        return True
+                return f"{re.sub('[0-9]+', '0', path)} {response.body[:80]!r}"
+        return None
 
     def _print_progress(self) -> None:
         now = time.monotonic()

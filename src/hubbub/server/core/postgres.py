@@ -229,7 +229,7 @@ class PostgresDatabase(Database):
         unit = Unit(work, self._accept(), key)
         if not quick:
             self._write_tasks.put(partial(self._write, unit))
-        elif has_updates or self._lone_keys.is_lone(key):
+        elif has_updates or self._lone_keys.consume_lone_run(key):
             self._loop_writers.submit(unit)
         else:
             self._batch_writers.submit(unit)
@@ -534,7 +534,7 @@ class PostgresDatabase(Database):
                 self.before_commit(tx)
             tx.end()
             finished_units = batch.list_finished(tx)
-            if not batch.has_succeeded:
+            if not batch.has_successful_unit:
                 # Nothing was written. The callers get their errors.
                 self._delivery.add(finished_units)
                 return

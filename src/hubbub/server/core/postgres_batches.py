@@ -43,14 +43,16 @@ class _UnitEnded(BaseException):
 
 
 class LoneKeys:
-    """Keys whose units run alone because they left their batches, for example threads, whose messages update a row."""
+    """Keys whose units run alone because earlier units with the key left their batches.
+
+    An example is the ID of a thread channel: each message in it updates the row of the thread."""
 
     def __init__(self) -> None:
         self._counts: dict[int, int] = {}
         """The number of consecutive units that left, plus the number of those that ran alone after them, by key."""
 
-    def is_lone(self, key: int) -> bool:
-        """Return whether the next unit with this key runs alone."""
+    def consume_lone_run(self, key: int) -> bool:
+        """Return whether the next unit with this key must run alone, and count its run."""
         count = self._counts.get(key, 0)
         if count < LONE_KEY_LEAVES_MIN:
             return False
@@ -273,12 +275,12 @@ class WriteBatch:
         return finished_units
 
     @property
-    def has_succeeded(self) -> bool:
-        """Whether a unit returned a result."""
+    def has_successful_unit(self) -> bool:
+        """Whether at least one unit returned a result."""
         return any(unit.error is None for unit in self._units)
 
     def record_commit(self) -> None:
-        """Record for later batches what the committed units did."""
+        """Clear the counts of the keys of the committed units, and record which queries these units ran."""
         for unit in self._units:
             if unit.error is None:
                 self._lone_keys.record(unit.unit.key, has_left=False)
