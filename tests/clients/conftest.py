@@ -74,9 +74,11 @@ async def client_world(
     listener = socket.create_server(("127.0.0.1", 0))
     listener.setblocking(False)
     proxy.target_port = listener.getsockname()[1]
-    certificate = certificates.issue(tmp_path / "voice", [])
+    certificate_files = certificates.issue(tmp_path / "voice", [])
     voice = VoiceConfig(
-        certificate_file=str(certificate.certificate), key_file=str(certificate.key), ca_file=str(certificate.authority)
+        certificate_file=str(certificate_files.certificate_path),
+        key_file=str(certificate_files.key_path),
+        ca_file=str(certificate_files.authority_path),
     )
     config = small_config(public_url=f"http://127.0.0.1:{await proxy.open()}", allow_private_targets=True, voice=voice)
     # A time after every dated change, even if the real date is earlier.

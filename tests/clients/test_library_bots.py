@@ -318,10 +318,10 @@ async def test_a_bot_with_oceanic_js_uses_all_features(setup: ClientSetup, encod
 @pytest.fixture
 async def tls_setup(tmp_path: Path) -> AsyncIterator[tuple[ClientSetup, str]]:
     """A guild on a platform that serves HTTPS, and the path of the CA certificate that clients must trust."""
-    certificate = certificates.issue(tmp_path / "certificates", [])
+    certificate_files = certificates.issue(tmp_path / "certificates", [])
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(certificate.certificate, certificate.key)
-    authority = str(certificate.authority)
+    context.load_cert_chain(certificate_files.certificate_path, certificate_files.key_path)
+    authority = str(certificate_files.authority_path)
     clock = ControlledClock(max(NOW_MS, RealClock().now_ms()))
     app = App(small_config(allow_private_targets=True), clock=clock, tls=ServerTls(context, authority))
     await app.start()

@@ -54,7 +54,7 @@ class Deployment:
         )
         # The ready file contains the public port, so the port of the server itself is chosen here.
         self.upstream_port = self.server.port = choose_free_port()
-        self.tls = ssl.create_default_context(cafile=str(self.files.authority))
+        self.tls = ssl.create_default_context(cafile=str(self.files.authority_path))
 
     async def register_user(self) -> str:
         """Register a user and return their token."""
@@ -73,7 +73,7 @@ class Deployment:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "hubbub.server.cli", *arguments),
             env={name: value for name, value in os.environ.items() if not name.startswith("HUBBUB_")}
-            | {"SSL_CERT_FILE": str(self.files.authority), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            | {"SSL_CERT_FILE": str(self.files.authority_path), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             stdout=asyncio.subprocess.PIPE,
         )
         output, _ = await process.communicate()
@@ -145,8 +145,8 @@ def nginx_example(deployment: Deployment) -> tuple[list[str], dict[str, str]]:
         "server_name chat.example.org;": "server_name localhost;",
         "server 127.0.0.1:8080;": f"server 127.0.0.1:{deployment.upstream_port};",
         "server 127.0.0.1:8081;": f"server 127.0.0.1:{deployment.voice_port};",
-        "/etc/letsencrypt/live/chat.example.org/fullchain.pem": str(deployment.files.certificate),
-        "/etc/letsencrypt/live/chat.example.org/privkey.pem": str(deployment.files.key),
+        "/etc/letsencrypt/live/chat.example.org/fullchain.pem": str(deployment.files.certificate_path),
+        "/etc/letsencrypt/live/chat.example.org/privkey.pem": str(deployment.files.key_path),
     }.items():
         assert shown_address in example, shown_address
         example = example.replace(shown_address, real)
@@ -157,7 +157,7 @@ def caddy_example(deployment: Deployment) -> tuple[list[str], dict[str, str]]:
     """Return command and environment of Caddy with the example, to which a certificate is added."""
     options = f"{{\n\tadmin off\n\tauto_https disable_redirects\n\thttp_port {choose_free_port()}\n}}\n"
     example = (ROOT / "deploy" / "caddy" / "Caddyfile").read_text()
-    certificate = f"\n\ttls {deployment.files.certificate} {deployment.files.key}\n"
+    certificate = f"\n\ttls {deployment.files.certificate_path} {deployment.files.key_path}\n"
     for site in ("{$CHAT_HOST:chat.example.org} {\n", "{$VOICE_HOST:voice.chat.example.org} {\n"):
         assert site in example
         example = example.replace(site, site + certificate)

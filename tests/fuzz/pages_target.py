@@ -86,7 +86,7 @@ class PagesTarget(FuzzTarget):
                 self._pool.add(name, value)
         for name, value in {
             "guild_id": guild.id,
-            "guild_path": guild.id,
+            "guild_segment": guild.id,
             "channel_id": guild.general,
             "application_id": application.id,
             "integration_id": application.id,

@@ -21,15 +21,15 @@ pytestmark = pytest.mark.xdist_group("many_processes")
 async def test_two_sdk_clients_move_with_their_call(
     tmp_path: Path, postgres_database: str, nats_url: str, response_monitor: ResponseMonitor
 ) -> None:
-    certificate = certificates.issue(tmp_path / "voice", [])
+    certificate_files = certificates.issue(tmp_path / "voice", [])
     shared_flags = ["--database-url", postgres_database, "--nats-url", nats_url, "--data", str(tmp_path / "data")]
     voice_flags = [
         "--roles",
         "voice",
         "--voice-certificate-file",
-        str(certificate.certificate),
+        str(certificate_files.certificate_path),
         "--voice-key-file",
-        str(certificate.key),
+        str(certificate_files.key_path),
     ]
     app = App(
         Config(
@@ -39,7 +39,7 @@ async def test_two_sdk_clients_move_with_their_call(
             port=0,
             roles=frozenset({"api", "gateway", "worker"}),
             gateway=GatewayConfig(drain_ms=0, max_concurrency=100),
-            voice=VoiceConfig(ca_file=str(certificate.authority)),
+            voice=VoiceConfig(ca_file=str(certificate_files.authority_path)),
         )
     )
     await app.start()

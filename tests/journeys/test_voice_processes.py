@@ -25,16 +25,16 @@ pytestmark = pytest.mark.xdist_group("many_processes")
 async def test_a_call_moves_to_another_voice_server_when_its_own_stops(
     tmp_path: Path, postgres_database: str, nats_url: str, response_monitor: ResponseMonitor
 ) -> None:
-    certificate = certificates.issue(tmp_path / "voice", [])
-    ssl_context = ssl.create_default_context(cafile=certificate.authority)
+    certificate_files = certificates.issue(tmp_path / "voice", [])
+    ssl_context = ssl.create_default_context(cafile=certificate_files.authority_path)
     shared_flags = ["--database-url", postgres_database, "--nats-url", nats_url, "--data", str(tmp_path / "data")]
     voice_flags = [
         "--roles",
         "voice",
         "--voice-certificate-file",
-        str(certificate.certificate),
+        str(certificate_files.certificate_path),
         "--voice-key-file",
-        str(certificate.key),
+        str(certificate_files.key_path),
     ]
     app = App(
         Config(

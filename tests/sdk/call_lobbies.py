@@ -18,9 +18,11 @@ from tests.world import World
 
 def with_voice_certificate(config: Config, path: Path) -> Config:
     """Return a configuration whose voice server has its own certificate, as `hubbub dev` sets it up."""
-    certificate = certificates.issue(path / "voice", [])
+    certificate_files = certificates.issue(path / "voice", [])
     voice = VoiceConfig(
-        certificate_file=str(certificate.certificate), key_file=str(certificate.key), ca_file=str(certificate.authority)
+        certificate_file=str(certificate_files.certificate_path),
+        key_file=str(certificate_files.key_path),
+        ca_file=str(certificate_files.authority_path),
     )
     return msgspec.structs.replace(config, voice=voice)
 

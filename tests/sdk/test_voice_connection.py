@@ -128,11 +128,11 @@ class TicketSource:
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncIterator[ScriptedServer]:
     """A running scripted server."""
-    certificate = certificates.issue(tmp_path / "voice", [])
+    certificate_files = certificates.issue(tmp_path / "voice", [])
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate.certificate, certificate.key)
+    context.load_cert_chain(certificate_files.certificate_path, certificate_files.key_path)
     server = ScriptedServer()
-    server.authority = str(certificate.authority)
+    server.authority = str(certificate_files.authority_path)
     app = web.Application()
     app.router.add_get("/", server.handle)
     runner = web.AppRunner(app, shutdown_timeout=0.1)

@@ -69,7 +69,7 @@ async def run_website(tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
 async def test_a_certificate_that_is_not_trusted_is_a_problem(tmp_path: Path) -> None:
     files = certificates.issue(tmp_path, [])
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(files.certificate, files.key)
+    tls.load_cert_chain(files.certificate_path, files.key_path)
     async with run_website(tls) as url:
         [finding] = (await check_deployment(url)).values()
     assert (finding.level, finding.message.partition(":")[0]) == ("problem", "TLS with 127.0.0.1"), finding

@@ -167,9 +167,11 @@ async def certified_call_platform(open_page: OpenPage, tmp_path: Path) -> "Async
     """A platform whose voice server has a certificate that games and bots verify, and a browser that can join calls."""
     if not HAS_CALL_FILES:
         pytest.skip(MISSING_REASON)
-    certificate = certificates.issue(tmp_path / "voice", [])
+    certificate_files = certificates.issue(tmp_path / "voice", [])
     voice = VoiceConfig(
-        certificate_file=str(certificate.certificate), key_file=str(certificate.key), ca_file=str(certificate.authority)
+        certificate_file=str(certificate_files.certificate_path),
+        key_file=str(certificate_files.key_path),
+        ca_file=str(certificate_files.authority_path),
     )
     async with run_platform(open_page, small_config(voice=voice)) as platform:
         yield platform

@@ -23,15 +23,15 @@ pytestmark = [pytest.mark.xdist_group("calls"), pytest.mark.timeout(300), needs_
 async def test_two_pages_exchange_audio_over_the_voice_server_of_another_process(
     browser: Any, tmp_path: Path, postgres_database: str, nats_url: str
 ) -> None:
-    certificate = certificates.issue(tmp_path / "voice", [])
+    certificate_files = certificates.issue(tmp_path / "voice", [])
     shared_flags = ["--database-url", postgres_database, "--nats-url", nats_url, "--data", str(tmp_path / "data")]
     voice_flags = [
         "--roles",
         "voice",
         "--voice-certificate-file",
-        str(certificate.certificate),
+        str(certificate_files.certificate_path),
         "--voice-key-file",
-        str(certificate.key),
+        str(certificate_files.key_path),
     ]
     app = App(
         Config(

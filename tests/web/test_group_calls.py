@@ -18,8 +18,8 @@ HERTZ = {"nora": 440, "tom": 660, "sam": 880}
 
 
 @dataclass
-class GroupCall:
-    """The windows of three friends; the first one has their group in view."""
+class GroupWindows:
+    """The chat client windows of three friends; nora's window shows their group direct message."""
 
     nora: ChatWindow
     tom: ChatWindow
@@ -29,7 +29,7 @@ class GroupCall:
 
 
 @asynccontextmanager
-async def open_group(platform: ChatPlatform) -> AsyncIterator[GroupCall]:
+async def open_group(platform: ChatPlatform) -> AsyncIterator[GroupWindows]:
     """Create a group of nora, tom and sam, and open the chat client of each."""
     nora, tom, sam = [await platform.world.user(name) for name in HERTZ]
     await befriend(nora, tom)
@@ -46,7 +46,7 @@ async def open_group(platform: ChatPlatform) -> AsyncIterator[GroupCall]:
             )
             for user in (nora, tom, sam)
         ]
-        yield GroupCall(*windows, path)
+        yield GroupWindows(*windows, path)
 
 
 def incoming_call(window: ChatWindow) -> Any:
@@ -55,7 +55,7 @@ def incoming_call(window: ChatWindow) -> Any:
 
 
 async def assert_hear_each_other(*windows: ChatWindow) -> None:
-    """Assert that these windows share a group and that each plays the tones of all others, without undecryptable frames."""
+    """Assert that exactly these windows are in one encrypted call, and that each decrypts and plays the tones of all others."""
     for window in windows:
         other_users = [other.user for other in windows if other is not window]
         await wait_call(window, *(user.id for user in other_users))

@@ -146,7 +146,7 @@ async def test_a_missing_response_is_a_timeout() -> None:
 async def test_an_untrusted_certificate_is_a_tls_problem(client: OutboundClient, tmp_path: Path) -> None:
     files = certificates.issue(tmp_path, [])
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(files.certificate, files.key)
+    tls.load_cert_chain(files.certificate_path, files.key_path)
     async with run_endpoint(fixed_response(204), tls) as url:
         problem = await endpoints.find_events_problem(client, url, SIGNER)
 

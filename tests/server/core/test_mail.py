@@ -26,8 +26,8 @@ def issue_certificate(folder: Path) -> tuple[ssl.SSLContext, str]:
     """Return the TLS context of a server, and the path of the CA certificate that clients must trust."""
     files = certificates.issue(folder, ["127.0.0.1"])
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(files.certificate, files.key)
-    return context, str(files.authority)
+    context.load_cert_chain(files.certificate_path, files.key_path)
+    return context, str(files.authority_path)
 
 
 async def test_a_mail_has_text_and_html_and_complete_headers() -> None:

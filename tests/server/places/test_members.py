@@ -303,9 +303,7 @@ async def test_the_managed_role_of_a_bot_that_an_operator_adds_is_published(worl
     session = await alice.connect()
 
     # Actions of `hubbub admin` have no actor.
-    await world.write(
-        lambda call: members.membership.add(call, guild.id, bot.id, permissions=Permissions.KICK_MEMBERS)
-    )
+    await world.write(lambda call: members.membership.add(call, guild.id, bot.id, permissions=Permissions.KICK_MEMBERS))
 
     role = (await session.next("GUILD_ROLE_CREATE"))["role"]
     assert (await session.next("GUILD_MEMBER_ADD"))["roles"] == [role["id"]]

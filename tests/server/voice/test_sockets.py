@@ -31,8 +31,8 @@ def test_the_voice_server_is_enabled_by_a_certificate_or_an_endpoint(tmp_path: P
 
 def test_a_renewed_certificate_has_the_same_authority(tmp_path: Path) -> None:
     first_certificate = certificates.issue(tmp_path / "voice", ["voice.example"])
-    trusted_authority = first_certificate.authority.read_bytes()
-    certificate = x509.load_pem_x509_certificate(first_certificate.certificate.read_bytes())
+    trusted_authority = first_certificate.authority_path.read_bytes()
+    certificate = x509.load_pem_x509_certificate(first_certificate.certificate_path.read_bytes())
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert names.get_values_for_type(x509.DNSName) == ["localhost", "voice.example"]
     assert [str(ip) for ip in names.get_values_for_type(x509.IPAddress)] == ["127.0.0.1", "::1"]
@@ -40,8 +40,8 @@ def test_a_renewed_certificate_has_the_same_authority(tmp_path: Path) -> None:
         if "key" in path.name:
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
     renewed_certificate = certificates.issue(tmp_path / "voice", [])
-    assert renewed_certificate.authority.read_bytes() == trusted_authority
-    assert renewed_certificate.certificate.read_bytes() != certificate.public_bytes(
+    assert renewed_certificate.authority_path.read_bytes() == trusted_authority
+    assert renewed_certificate.certificate_path.read_bytes() != certificate.public_bytes(
         certificates.serialization.Encoding.PEM
     )
 
@@ -68,7 +68,9 @@ def test_a_key_of_another_certificate_is_rejected(tmp_path: Path) -> None:
     )
     with pytest.raises(ConfigError, match="cannot be used with its key"):
         sockets.load_tls_context(
-            VoiceConfig(certificate_file=str(first_certificate.certificate), key_file=str(second_certificate.key))
+            VoiceConfig(
+                certificate_file=str(first_certificate.certificate_path), key_file=str(second_certificate.key_path)
+            )
         )
 
 
@@ -83,7 +85,7 @@ async def test_the_doctor_reports_the_voice_settings(tmp_path: Path) -> None:
     assert (await voice_finding(Config(port=0, roles=frozenset({"api"})))).level == "ok"
     certificate = certificates.issue(tmp_path, [])
     finding_with_certificate = await voice_finding(
-        voice_config(certificate_file=str(certificate.certificate), key_file=str(certificate.key))
+        voice_config(certificate_file=str(certificate.certificate_path), key_file=str(certificate.key_path))
     )
     assert (finding_with_certificate.level, finding_with_certificate.message) == (
         "ok",
@@ -91,19 +93,19 @@ async def test_the_doctor_reports_the_voice_settings(tmp_path: Path) -> None:
     )
     proxied_finding = await voice_finding(voice_config(endpoint="voice.example"))
     assert proxied_finding.message == "clients connect to voice.example and send packets to 127.0.0.1"
-    invalid = await voice_finding(voice_config(certificate_file=str(certificate.key)))
+    invalid = await voice_finding(voice_config(certificate_file=str(certificate.key_path)))
     assert invalid.level == "problem"
 
 
 async def test_clients_connect_over_tls_to_the_published_endpoint(tmp_path: Path) -> None:
     certificate = certificates.issue(tmp_path, [])
-    app = App(voice_config(certificate_file=str(certificate.certificate), key_file=str(certificate.key)))
+    app = App(voice_config(certificate_file=str(certificate.certificate_path), key_file=str(certificate.key_path)))
     await app.start()
     try:
         endpoint = app.config.voice.endpoint
         assert endpoint is not None
         assert endpoint.startswith("127.0.0.1:")
-        tls_context = ssl.create_default_context(cafile=certificate.authority)
+        tls_context = ssl.create_default_context(cafile=certificate.authority_path)
         async with aiohttp.ClientSession() as client:
             async with client.ws_connect(f"wss://{endpoint}?v=8", ssl=tls_context) as socket:
                 assert (await socket.receive_json(timeout=10))["op"] == VoiceOpcode.HELLO

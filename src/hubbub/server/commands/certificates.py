@@ -24,23 +24,23 @@ LOCAL_NAMES: Final = ("localhost", "127.0.0.1", "::1")
 """Names that every certificate contains."""
 
 
-class Certificate(NamedTuple):
-    """The PEM files of a certificate."""
+class CertificateFiles(NamedTuple):
+    """The paths of the PEM files of a certificate."""
 
-    authority: Path
-    """The certificate authority that clients must trust."""
-    certificate: Path
-    key: Path
+    authority_path: Path
+    """Path of the certificate of the authority, which clients must trust."""
+    certificate_path: Path
+    key_path: Path
 
 
-def issue(folder: Path, names: list[str]) -> Certificate:
+def issue(folder: Path, names: list[str]) -> CertificateFiles:
     """Issue a certificate for these names and LOCAL_NAMES.
 
     The certificate authority is read from the folder, or created there if it is missing.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    certificate_files = Certificate(folder / "ca.pem", folder / "voice.pem", folder / "voice-key.pem")
-    authority, authority_key = _load_or_create_authority(certificate_files.authority, folder / "ca-key.pem")
+    certificate_files = CertificateFiles(folder / "ca.pem", folder / "voice.pem", folder / "voice-key.pem")
+    authority, authority_key = _load_or_create_authority(certificate_files.authority_path, folder / "ca-key.pem")
     key = ec.generate_private_key(ec.SECP256R1())
     subject_names = [_general_name(name) for name in dict.fromkeys((*LOCAL_NAMES, *names))]
     certificate = (
@@ -51,8 +51,8 @@ def issue(folder: Path, names: list[str]) -> Certificate:
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key()), critical=False)
         .sign(authority_key, hashes.SHA256())
     )
-    _write_key(certificate_files.key, key)
-    certificate_files.certificate.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    _write_key(certificate_files.key_path, key)
+    certificate_files.certificate_path.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
     return certificate_files
 
 

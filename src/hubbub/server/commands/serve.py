@@ -229,19 +229,19 @@ def with_certificate(config: Config, stack: contextlib.ExitStack) -> tuple[Confi
             # Create the folder with the mode that the store uses; if this fails, the store reports the error.
             Path(config.data).mkdir(mode=0o700, parents=True, exist_ok=True)
     certificate_files = certificates.issue(folder, host_names)
-    authority = str(certificate_files.authority.absolute())
+    authority = str(certificate_files.authority_path.absolute())
     if needs_voice:
         voice = msgspec.structs.replace(
             voice,
-            certificate_file=str(certificate_files.certificate),
-            key_file=str(certificate_files.key),
+            certificate_file=str(certificate_files.certificate_path),
+            key_file=str(certificate_files.key_path),
             ca_file=authority,
         )
     config = msgspec.structs.replace(config, voice=voice)
     if not config.tls:
         return config, None
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(certificate_files.certificate, certificate_files.key)
+    context.load_cert_chain(certificate_files.certificate_path, certificate_files.key_path)
     return config, ServerTls(context, authority)
 
 

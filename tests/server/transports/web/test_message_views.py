@@ -10,7 +10,7 @@ from hubbub.protocol.resources.messages import Message
 from hubbub.protocol.resources.users import User
 from hubbub.server.transports.web.message_views import MentionNames, split_text, system_message_text
 
-NAMES = MentionNames(users={1: "bob"}, roles={2: "mods"}, channels={3: "ideas"}, guild_path="9")
+NAMES = MentionNames(users={1: "bob"}, roles={2: "mods"}, channels={3: "ideas"}, guild_segment="9")
 
 
 def make_message(kind: int, content: str = "", *mentioned: str) -> Message:

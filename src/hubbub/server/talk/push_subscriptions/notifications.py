@@ -65,13 +65,13 @@ def _build_in_current_language(
         title = f"{author} ({channel.name})"
     else:
         title = author
-    guild_path = "@me" if channel.guild_id is None else str(int(channel.guild_id))
+    guild_segment = "@me" if channel.guild_id is None else str(int(channel.guild_id))
     return Notification(
         title=title[:TITLE_LENGTH_MAX],
         body=_summarize(user_call, channel, message) if with_text else gettext(HIDDEN_TEXT),
         channel_id=str(int(channel.id)),
         message_id=str(int(row.id)),
-        path=f"/app/channels/{guild_path}/{int(channel.id)}/{int(row.id)}",
+        path=f"/app/channels/{guild_segment}/{int(channel.id)}/{int(row.id)}",
     )
 
 

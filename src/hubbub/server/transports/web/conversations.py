@@ -18,8 +18,8 @@ from hubbub.server.transports.web.message_views import MessageRenderer, display_
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
 PATH: Final = "/app"
-GUILD_PATH: Final = PATH + r"/channels/{guild_path:\d{1,19}}"
-CONVERSATION_PATH: Final = PATH + r"/channels/{guild_path:@me|\d{1,19}}/{channel_id:\d{1,19}}"
+GUILD_PATH: Final = PATH + r"/channels/{guild_segment:\d{1,19}}"
+CONVERSATION_PATH: Final = PATH + r"/channels/{guild_segment:@me|\d{1,19}}/{channel_id:\d{1,19}}"
 MESSAGE_PATH: Final = CONVERSATION_PATH + r"/{message_id:\d{1,19}}"
 
 PAGE_SIZE: Final = 50
@@ -88,7 +88,7 @@ async def show_private(request: PageRequest) -> web.Response:
 async def show_guild(request: PageRequest) -> web.Response:
     """List the channels of a guild."""
     try:
-        guild = await request.call(guilds.GET_GUILD, request.path_parameter("guild_path"))
+        guild = await request.call(guilds.GET_GUILD, request.path_parameter("guild_segment"))
         sections = _channel_sections(await _list_channels(request, guild.id))
     except ApiError as error:
         return request.error_page(_with_text(error, OPEN_ERROR_TEXTS))
@@ -139,7 +139,7 @@ async def _open_conversation(request: PageRequest) -> web.Response:
             message_id = request.http_request.match_info.get("message_id")
             return request.redirect(canonical_path if message_id is None else f"{canonical_path}/{message_id}")
         if channel.type in _TYPES_WITHOUT_MESSAGES:
-            return request.redirect(f"{PATH}/channels/{request.path_parameter('guild_path')}")
+            return request.redirect(f"{PATH}/channels/{request.path_parameter('guild_segment')}")
         return await _show_channel(request, channel)
     except ApiError as error:
         return request.error_page(_with_text(error, OPEN_ERROR_TEXTS))
@@ -181,11 +181,11 @@ async def _show_channel(request: PageRequest, channel: AnyChannel, error: ApiErr
     role_names: dict[int, str] = {}
     if guild is not None and any(message.mention_roles for message in page_messages):
         role_names = {int(role.id): role.name for role in await request.call(roles.LIST_GUILD_ROLES, guild.id)}
-    guild_path = "@me" if guild is None else str(int(guild.id))
+    guild_segment = "@me" if guild is None else str(int(guild.id))
     renderer = MessageRenderer(
         web_url=request.config.web_url,
         conversation_path=path,
-        guild_path=guild_path,
+        guild_segment=guild_segment,
         roles=role_names,
         highlighted_id=highlighted_id,
     )
@@ -197,7 +197,7 @@ async def _show_channel(request: PageRequest, channel: AnyChannel, error: ApiErr
         "is_newest": not query,
         "is_missing": highlighted_id is not None
         and highlighted_id not in {int(message.id) for message in page_messages},
-        "parent": f"{PATH}/channels/{guild_path}/{int(channel.parent_id)}"
+        "parent": f"{PATH}/channels/{guild_segment}/{int(channel.parent_id)}"
         if thread_metadata and channel.parent_id
         else None,
         "is_locked": thread_metadata is not None and thread_metadata.locked,
@@ -244,8 +244,8 @@ def _paginate(
 
 
 def conversation_path(channel: AnyChannel) -> str:
-    guild_path = int(channel.guild_id) if channel.guild_id else "@me"
-    return f"{PATH}/channels/{guild_path}/{int(channel.id)}"
+    guild_segment = int(channel.guild_id) if channel.guild_id else "@me"
+    return f"{PATH}/channels/{guild_segment}/{int(channel.id)}"
 
 
 def conversation_title(channel: AnyChannel) -> str:

@@ -15,7 +15,7 @@ from hubbub.protocol.resources.users import User
 from hubbub.server.core.translation import gettext, ngettext
 
 SNIPPET_MAX: Final = 120
-"""Maximum length in characters of the text of a replied message."""
+"""Maximum length in characters of the text shown of a message that is replied to."""
 _SPOILER_PREFIX: Final = "SPOILER_"
 
 # Only http and https ever become links: no other scheme matches.
@@ -45,7 +45,7 @@ class MentionNames:
     users: Mapping[int, str] = field(default_factory=dict)
     roles: Mapping[int, str] = field(default_factory=dict)
     channels: Mapping[int, str] = field(default_factory=dict)
-    guild_path: str = "@me"
+    guild_segment: str = "@me"
     """ID of the guild that channel mentions link to, or "@me"."""
 
 
@@ -79,7 +79,7 @@ class EmbedView:
 
 
 @dataclass(frozen=True, slots=True)
-class ReplyView:
+class ReferencedMessageView:
     """The view model of a message that another message replies to."""
 
     name: str
@@ -104,7 +104,7 @@ class MessageView:
     embeds: list[EmbedView]
     notes: list[str]
     """Descriptions of the contents besides text, files and embeds, such as polls and stickers."""
-    reply: ReplyView | None
+    referenced_message: ReferencedMessageView | None
     is_reply: bool
     """Whether the message is a reply, even if the referenced message was deleted."""
     thread: tuple[str, int] | None
@@ -146,7 +146,7 @@ def _markup_span(match: re.Match[str], names: MentionNames) -> MessageSpan | Non
         return MessageSpan(f"@{name}", "mention")
     if kind == "channel":
         name = names.channels.get(int(group_text)) or gettext("unknown channel")
-        return MessageSpan(f"#{name}", "channel", f"/app/channels/{names.guild_path}/{group_text}")
+        return MessageSpan(f"#{name}", "channel", f"/app/channels/{names.guild_segment}/{group_text}")
     if kind == "time":
         try:
             return MessageSpan(datetime.fromtimestamp(int(group_text), UTC).isoformat(), "time")
@@ -169,7 +169,7 @@ def _is_link(url: str) -> bool:
 class MessageRenderer:
     """Builds the view models of the messages of one conversation.
 
-    `conversation_path` is the path of the conversation, `guild_path` is the ID of its guild or "@me", `roles` maps role IDs to
+    `conversation_path` is the path of the conversation, `guild_segment` is the ID of its guild or "@me", `roles` maps role IDs to
     names, and `highlighted_id` is the ID of the message to highlight, or None.
     """
 
@@ -178,13 +178,13 @@ class MessageRenderer:
         *,
         web_url: str,
         conversation_path: str,
-        guild_path: str,
+        guild_segment: str,
         roles: Mapping[int, str],
         highlighted_id: int | None,
     ) -> None:
         self._web_url = web_url
         self._conversation_path = conversation_path
-        self._guild_path = guild_path
+        self._guild_segment = guild_segment
         self._roles = roles
         self._highlighted_id = highlighted_id
 
@@ -192,7 +192,9 @@ class MessageRenderer:
         """Build the view model of a message."""
         names = self._mention_names(message)
         is_from_user = message.type in USER_MESSAGE_TYPES
-        reply = self._reply_view(message.referenced_message) if message.referenced_message else None
+        referenced_message = (
+            self._referenced_message_view(message.referenced_message) if message.referenced_message else None
+        )
         thread = (message.thread.name, int(message.thread.id)) if message.thread else None
         if message.type == MessageType.THREAD_CREATED and message.message_reference:
             thread = (message.content, int(message.message_reference.channel_id))
@@ -212,7 +214,7 @@ class MessageRenderer:
                 if embed.type == "rich" or not _is_in_spoiler(message.content, embed.url or "")
             ],
             notes=list(_other_contents(message, names)),
-            reply=reply,
+            referenced_message=referenced_message,
             is_reply=message.type == MessageType.REPLY,
             thread=thread,
             reactions=[
@@ -230,15 +232,15 @@ class MessageRenderer:
             users={int(user.id): display_name(user) for user in message.mentions},
             roles=self._roles,
             channels={int(channel.id): channel.name for channel in channels},
-            guild_path=self._guild_path,
+            guild_segment=self._guild_segment,
         )
 
-    def _reply_view(self, message: Message) -> ReplyView:
+    def _referenced_message_view(self, message: Message) -> ReferencedMessageView:
         """Build the view model of a message that another message replies to."""
         plain_text = "".join(span.text for span in split_text(message.content, self._mention_names(message)))
         text = " ".join(plain_text.split()) or (gettext("a file") if message.attachments else gettext("a message"))
         snippet = text if len(text) <= SNIPPET_MAX else f"{text[:SNIPPET_MAX].rstrip()}…"
-        return ReplyView(
+        return ReferencedMessageView(
             display_name(message.author),
             snippet,
             f"{self._conversation_path}/{int(message.id)}#message-{int(message.id)}",
