@@ -7,7 +7,7 @@
     python -m bench.server hubbub-players DATA USER COUNT    started again, with players who share a friend
     python -m bench.server hubbub-members DATA GUILD COUNT    started again, with further members of the guild
     python -m bench.server http           an aiohttp handler that reads and returns JSON
-    python -m bench.server sockets        a loop of transport.write of one prebuilt frame to every connection
+    python -m bench.server sockets        a loop of transport.write of one prebuilt frame to every subscribed connection
 
 The first line on standard output is JSON with its URL, IDs and tokens. The process runs until its standard input
 closes.
@@ -228,7 +228,7 @@ async def run_http_reference() -> None:
 
 
 async def run_socket_reference() -> None:
-    """Write one prebuilt frame N times to every connection when a client sends `go N`."""
+    """Serve two commands: `join` subscribes the connection; `go N` writes one prebuilt frame N times to each subscriber."""
     connections: set[asyncio.Transport] = set()
     frame = b"\x81\x7e" + FRAME_BYTES.to_bytes(2, "big") + b"x" * FRAME_BYTES
 

@@ -96,8 +96,8 @@ async def test_a_killed_process_loses_no_event(
             event_count, receiver.default_status = len(receiver.events), 204
             await server.start()
             entitlement_application.bot = demo_users(client, server)["demo-bot"]
-            # The process is alone, so the jobs of its killed predecessor are free again immediately.
-            # Every event but the first four is received once more.
+            # No other worker uses the database, so the restarted server releases the job leases of the killed one at its start.
+            # After the restart, every event except the four that were acknowledged is delivered.
             expected_count = event_count - 4 + sum(map(len, entitlement_application.expected_events.values()))
             await receiver.wait_for_events(expected_count)
 

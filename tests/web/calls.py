@@ -77,6 +77,13 @@ async def inspect_call(window: ChatWindow) -> dict[str, Any] | None:
     return result
 
 
+async def wait_until_worker_loaded(window: ChatWindow) -> None:
+    """Wait until the frame worker of the window's call has loaded, since the call's statistics come from it.
+
+    If the call ends earlier, the browser reports an error."""
+    assert await inspect_call(window) is not None
+
+
 async def wait_call(window: ChatWindow, *user_ids: int) -> dict[str, Any]:
     """Wait until the window's call is connected and encrypted with exactly these other users, and return its state."""
     expected = {str(user_id) for user_id in user_ids}

@@ -9,7 +9,14 @@ from hubbub.protocol.enums import ChannelType
 from hubbub.sdk import CallStatus
 from tests.sdk.audio import AudioRecorder, CallParticipant, Tone, wait_for_mutual_audio
 from tests.sdk.players import Player
-from tests.web.calls import call_button, inspect_call, tone_microphone_script, wait_call, wait_tone
+from tests.web.calls import (
+    call_button,
+    inspect_call,
+    tone_microphone_script,
+    wait_call,
+    wait_tone,
+    wait_until_worker_loaded,
+)
 from tests.web.chat import ChatPlatform, general_path
 from tests.web.settings import accessibility_problems
 from tests.web.test_chat_linked_channels import create_linked_channel, create_lobby_with_players
@@ -73,14 +80,13 @@ async def test_a_player_starts_the_call_and_changes_to_a_voice_channel(certified
         await page.get_by_role("button", name="Start or join the call of the game").click()
         assert await changed_events.next() == (lobby_id, guild.owner.id, True)
         await expect(page.locator(".side .call-bar").get_by_text("Voice connected")).to_be_visible()
-        # A worker that is loading its files when the call ends reports an error.
-        assert await inspect_call(window) is not None
+        await wait_until_worker_loaded(window)
         await page.locator(".side").get_by_role("link", name="lounge").click()
         assert await changed_events.next() == (lobby_id, guild.owner.id, False)
         await expect(page.locator("hubbub-call-view .tile")).to_have_count(1)
         await expect(page.locator(".side .call-bar")).to_contain_text("lounge")
         await expect(page.locator(".side .call-bar").get_by_text("Voice connected")).to_be_visible()
-        assert await inspect_call(window) is not None
+        await wait_until_worker_loaded(window)
     await mary.client.close()
 
 

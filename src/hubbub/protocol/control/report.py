@@ -32,9 +32,9 @@ class LintFinding(msgspec.Struct, kw_only=True, frozen=True):
     times: int = 1
     """Number of times that the problem occurred."""
     date: Timestamp | None = None
-    """The time at which a change takes effect; null for other rules."""
+    """Time at which the dated change takes effect; null unless `rule` is `dated_change`."""
     intents: list[str] = []
-    """Names of the unused intents; empty for other rules."""
+    """Names of the unused intents; empty unless `rule` is `unused_intent`."""
 
 
 class LintReport(msgspec.Struct, kw_only=True):

@@ -104,7 +104,8 @@ def notify_user(call: Call, user_id: UserId, template: str, **details: str) -> N
 
 
 def _job_key(call: Call) -> str:
-    # The owner `mail/smtp/` limits concurrent connections; the ID keeps one mail from waiting for another.
+    # Jobs whose keys start with `mail/smtp/` share a limit of concurrent jobs. The ID makes the key unique, because jobs
+    # with the same key run one after the other.
     return f"mail/smtp/{call.new_id(Snowflake)}"
 
 
@@ -121,7 +122,7 @@ def issue_token(call: Call, user_id: UserId, email: str, purpose: Purpose) -> st
 
 
 def require_token(call: Call, token: str, purpose: Purpose) -> EmailTokenRow:
-    """Return the link with this token. Raise a form error if it is unknown, used or expired."""
+    """Return the user and address of the link with this token. Raise a form error if the token is unknown, used or expired."""
     row = store.find_token(call.tx, hash_token(token), purpose, call.now_ms)
     if row is None:
         raise errors.invalid("token", "EMAIL_TOKEN_INVALID", "This link is invalid or has expired. Request a new one.")
@@ -187,7 +188,7 @@ def change_email(call: Call, row: UserRow, email: str) -> UserRow:
     return row
 
 
-def delete_user_emails(call: Call, user_id: UserId) -> None:
+def delete_user_data(call: Call, user_id: UserId) -> None:
     """Delete the links, the pending address and the known clients of a user."""
     store.delete_tokens(call.tx, user_id)
     store.delete_pending_email(call.tx, user_id)

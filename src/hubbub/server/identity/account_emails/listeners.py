@@ -113,7 +113,7 @@ def on_deletion_canceled(call: Call, signal: DeletionCanceled) -> None:
 def on_user_deleting(call: Call, signal: UserDeleting) -> None:
     """Report the deletion of an account, and delete its data."""
     actions.notify_user(call, signal.user_id, "account_deleted")
-    actions.delete_user_emails(call, signal.user_id)
+    actions.delete_user_data(call, signal.user_id)
 
 
 def _client_hash(signal: SignedIn) -> bytes:

@@ -223,7 +223,7 @@ def kick(call: Call, guild_id: int, user_id: int) -> None:
 
 
 def prune(call: Call, guild_id: int, user_ids: Sequence[int], days: int) -> None:
-    """Remove members who were inactive for `days` days."""
+    """Remove these members because of their inactivity; `days` is recorded in the audit log."""
     if user_ids:
         audit.record(
             call,
@@ -308,10 +308,10 @@ def on_session_ended(call: Call, user_id: int, session_id: str) -> None:
 
 
 def transfer_membership(call: Call, guild_id: int, placeholder_id: UserId, user_id: UserId) -> None:
-    """Give a user the membership of a placeholder account, with its roles and its nickname, and remove the account.
+    """Transfer the membership of a placeholder account, with its roles and nickname, to a user.
 
-    A user who is already a member only gets the roles. No join message is posted. If the account is not a member, nothing
-    changes."""
+    A user who is already a member only gets the roles. No join message is posted. The placeholder account leaves
+    the guild. If it is not a member, nothing changes."""
     placeholder_membership = store.find(call.tx, guild_id, placeholder_id)
     if placeholder_membership is None:
         return
