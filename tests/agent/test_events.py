@@ -159,7 +159,7 @@ async def test_a_game_showing_chat_suppresses_notifications(world: World, new_ma
     await send_message("after")
     assert (await program.next("NOTIFICATION_CREATE"))["body"] == "after"
 
-    # The suppression ends with the game.
+    # Notifications are no longer suppressed after the game has ended.
     mary.client.set_showing_chat(True)
     assert await account.wait_until(account.state.is_chat_visible, WAIT_TIMEOUT_SECONDS)
     await mary.client.close()

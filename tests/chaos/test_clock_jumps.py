@@ -87,7 +87,7 @@ async def test_messages_keep_their_order_when_the_clock_jumps(
         _, channel_id, _ = await create_guild(alice)
         await record_messages(alice, channel_id, history)
         set_offset(offset_file, JUMP_SECONDS)
-        # IDs follow the clock as soon as the mark is written.
+        # IDs follow the clock as soon as the high-water mark of IDs is written.
         while milliseconds_of(history[-2]) - milliseconds_of(history[0]) < JUMP_SECONDS * 1000:
             await record_messages(alice, channel_id, history)
             await asyncio.sleep(0.1)

@@ -100,7 +100,7 @@ SCENARIOS: tuple[tuple[Preparation, set[int]], ...] = (
     (prepare_role_reorders, {200}),
     (prepare_role_edits, {200}),
     (prepare_pins, {204}),
-    # Each member is kicked several times.
+    # Each member is kicked several times; after the first kick the member is unknown.
     (prepare_kicks, {204, 404}),
 )
 

@@ -206,7 +206,7 @@ class VoiceClient(asyncio.DatagramProtocol):
             try:
                 frame = bytes(self._dave.decrypt(int(user_id), davey.MediaType.audio, frame))
             except Exception:
-                # davey has one exception type; the frame belongs to a group that this client is not in.
+                # davey raises the same type for every error. The expected one is a frame of a group that this client is not in.
                 return
         self.recorded.append(RecordedFrame(user_id, frame))
         self._notify()
@@ -300,7 +300,7 @@ class VoiceClient(asyncio.DatagramProtocol):
         except (ConnectionError, aiohttp.ClientError):
             raise
         except Exception:
-            # davey has one exception type; the server then adds the client with a new key package.
+            # davey raises the same type for every error. After any of them, the server adds the client with a new key package.
             await self._send(VoiceOpcode.MLS_INVALID_COMMIT_WELCOME, {"transition_id": transition_id})
             await self._join_group_again()
 

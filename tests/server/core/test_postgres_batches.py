@@ -368,7 +368,7 @@ async def test_equal_queries_of_a_batch_see_the_writes_before_them(notes: Postgr
 
     def count(tx: Tx) -> tuple[int, int]:
         rows = tx.all("SELECT id FROM notes")
-        # The list belongs to this unit.
+        # Each unit gets its own list, so this change must not reach the units with the same query.
         rows.append((0,))
         return int(tx.value(COUNT_NOTES)), len(rows) - 1
 

@@ -224,7 +224,7 @@ async def test_the_share_of_traced_operations_is_configured(collector: Collector
         TelemetryConfig(endpoint=collector.url, sample_ratio=0), Metrics(), instance_id="0"
     )
     assert zero_ratio_tracer.start("GET /gateway", "server", traceparent=f"00-{TRACE_ID}-{CALLER_SPAN_ID}-01") is None
-    # The process that started the trace has decided.
+    # The process that started a trace decides whether it is recorded, so the ratio of this process does not apply.
     assert zero_ratio_tracer.start(
         "receive", "consumer", traceparent=f"00-{TRACE_ID}-{CALLER_SPAN_ID}-01", is_trusted=True
     )

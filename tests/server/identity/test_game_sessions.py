@@ -20,7 +20,7 @@ async def add_orphaned_session(world: World, game: Game, player: Player) -> None
             game.id,
             call.now_ms,
         )
-        # A lobby with a connected member is not idle.
+        # While a member is connected, a lobby is not idle; a killed process leaves this state behind.
         call.tx.run("UPDATE lobbies SET idle_ms = NULL")
 
     await world.write(insert_session)

@@ -351,7 +351,7 @@ async def test_days_of_outage_and_of_declines_are_counted_together(
 
     assert event_names(await received_events(session)) == ["ENTITLEMENT_UPDATE", "SUBSCRIPTION_UPDATE"]
     await paid_world.clock.run_for(DAY_MS)
-    # The provider confirmed that it took nothing.
+    # The provider confirmed that it took nothing, so there is nothing to refund.
     assert provider.refunds == []
 
 

@@ -276,7 +276,7 @@ class ControlledClock(Clock):
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
-            return  # A synchronous test: only `set` and `advance` fire timers.
+            return  # Without an event loop, as in a synchronous test, only `set` and `advance` fire timers.
         wait_seconds = (due_ms - base_ms) / 1000 - (time.monotonic() - base_at_seconds) + TIMER_SLACK_SECONDS
         self._wake_up_handle = loop.call_later(min(max(wait_seconds, 0.0), WAIT_SECONDS_MAX), self._on_wake_up)
 

@@ -108,7 +108,7 @@ class Files:
             for object_meta in batch:
                 try:
                     key = _check_key(object_meta["path"])
-                except InvalidKeyError:  # Another program stored the file.
+                except InvalidKeyError:  # Another program stored a file with such a name.
                     continue
                 yield key
 
@@ -126,7 +126,7 @@ class Files:
         """Write, read and delete a small file. Raise FileStoreError with the reason if that fails or takes too long."""
         key = f"doctor/{secrets.token_hex(8)}"
         try:
-            # The library repeats failed requests for minutes.
+            # The library repeats failed requests for minutes, longer than an operator waits for a check.
             async with asyncio.timeout(timeout_seconds):
                 await self.put(key, b"probe")
                 is_intact = await self.get(key) == b"probe"

@@ -97,7 +97,7 @@ class ImageConverter:
             and encoded_image.is_animated
             and "image/webp" in image.animated_types
         ):
-            # WebP needs a fraction of the size for the same frames.
+            # Convert a too large animation to WebP, which needs a fraction of the bytes for the same frames.
             encoded_image = await self.convert(
                 encoded_image.data, to="image/webp", side=image.side_pixels_max, is_animated=True
             )

@@ -402,7 +402,7 @@ class PostgresDatabase(Database):
         while self._idle_connections:
             try:
                 self._close_blocking(self._idle_connections.pop())
-            except IndexError:  # A thread took it first.
+            except IndexError:  # Another thread took the last one.
                 break
 
     def _close_blocking(self, connection: BlockingConnection) -> None:

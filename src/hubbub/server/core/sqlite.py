@@ -529,7 +529,7 @@ class SqliteDatabase(Database):
                 return True
             try:
                 unit = self._read_queue.get_nowait()
-            except Empty:  # A helper took it first.
+            except Empty:  # A helper thread took the last read.
                 return True
         if self._pending_reads:
             self._read_queue.put(None)
@@ -569,7 +569,7 @@ class SqliteDatabase(Database):
             while reads:
                 try:
                     work, future, _ = reads.popleft()
-                except IndexError:  # A helper took it first.
+                except IndexError:  # A helper thread took the last read.
                     break
                 self._read_started_at = time.monotonic()
                 is_in_snapshot = connection.in_transaction

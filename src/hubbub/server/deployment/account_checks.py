@@ -128,7 +128,7 @@ class AccountChecks:
             identify_payload: dict[str, Any] = {"token": self._target.token, "intents": 0, "properties": {}}
             await gateway.send_json({"op": GatewayOpcode.IDENTIFY, "d": identify_payload})
             ready_payload = (await _receive_events(gateway, "READY"))["READY"]
-            # A voice state that the snapshot of GUILD_CREATE contains is not sent as an event.
+            # Join only after GUILD_CREATE: a voice state that it already contains is not sent as an event.
             while (await _receive_events(gateway, "GUILD_CREATE"))["GUILD_CREATE"]["id"] != guild_id:
                 pass
             voice_state = {"guild_id": guild_id, "channel_id": channel_id, "self_mute": True, "self_deaf": True}

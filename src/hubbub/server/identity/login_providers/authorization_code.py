@@ -204,7 +204,8 @@ async def _request_userinfo(
         return {}
     if response.status != 200:
         return {}
-    # A client can be registered for signed responses (OpenID Connect Core 5.3.2), whatever it accepts.
+    # If the client is registered for signed responses, the provider sends a JWT although the request accepts only JSON (OpenID
+    # Connect Core 5.3.2).
     if response.content_type.partition(";")[0].strip().lower() == "application/jwt":
         return await _verify_userinfo(operation, provider, discovery, response.body, now_ms)
     return _decode_object(response)

@@ -311,7 +311,7 @@ class SessionHandover:
                     seq=seq,
                     guild_ids=sorted(session.subscriptions),
                 )
-                # Without a reply the holder may have given the session: the repeated request returns the same state.
+                # Without a reply, the holder may have handed the session over: a repeated request returns the same state.
                 is_taken = True
                 reply = await self._ask(holder, request, ends_at)
                 is_taken = reply.status == "ok"

@@ -378,7 +378,8 @@ class GatewaySessions:
         """Invalidate every session, because the bus may have lost events for any of them."""
         self.gap_count += 1
         self.invalidate_all()
-        # Sessions that are still starting would keep hubs alive, whose state lacks the missed events.
+        # Sessions that are still starting are ended too: their subscriptions would keep hubs whose state lacks the missed
+        # events.
         for user_sessions in list(self._user_sessions.values()):
             for session in list(user_sessions.sessions):
                 self._end(session)

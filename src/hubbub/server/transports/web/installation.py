@@ -34,7 +34,7 @@ _SERVICE_WORKER_HEADERS: Final = {
     # Browsers compare the file with the installed file at each navigation, so caches must not return an old file.
     "Cache-Control": "no-cache",
     "Service-Worker-Allowed": SCOPE,
-    # A worker has the policy of its own response: no script but this one, and no requests except for icons.
+    # A service worker has the policy of its own response: no script but this one, and no requests except for icons.
     "Content-Security-Policy": "default-src 'none'; img-src 'self'",
     **_NO_SNIFF_HEADERS,
 }

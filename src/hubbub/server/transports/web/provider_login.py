@@ -166,7 +166,7 @@ async def _show_link(request: PageRequest, error: ApiError | None = None) -> web
     if provider is None:
         return request.redirect(ACCOUNT_PATH)
     methods = await request.call(login_providers.GET_LOGIN_METHODS)
-    # The form redirects to the provider.
+    # The form redirects to the provider, so the policy of the page must allow a redirect to another server.
     context: dict[str, Any] = {"provider": provider, "has_password": methods.has_password}
     if error is None:
         return request.render("link_login.html", allows_external_redirect=True, **context)

@@ -239,7 +239,7 @@ class ClientFiles:
         file = folders.get(version_hash, {}).get(name)
         if file is None:
             raise web.HTTPNotFound
-        # A worker has the policy of its own response, not that of the page.
+        # A web worker has the policy of its own response, not that of the page.
         return await file.respond(request, _WORKER_POLICY if name == FRAME_WORKER else None)
 
 

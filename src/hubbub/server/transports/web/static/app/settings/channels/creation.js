@@ -33,7 +33,7 @@ export async function openChannelCreation(context, guildId, parentId = null) {
   const type = choiceSetting(
     t("Type"),
     types.map(([value, label]) => [value, label]),
-    // `draw` replaces the hint with the explanation of the chosen type.
+    // `showFieldsOfType` replaces the hint with the explanation of the chosen type.
     { hint: " " },
   );
   const parent = choiceSetting(t("Category"), categoryOptions(state, guildId));
