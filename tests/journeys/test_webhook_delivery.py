@@ -125,16 +125,16 @@ async def test_a_slow_receiver_gets_events_of_many_subjects_exactly_once(
     application_id, event_type = ApplicationId(bot.application_id), WebhookEventType.ENTITLEMENT_UPDATE
     # The receiver responds only when it holds as many requests as one application may have, so this passes only if
     # none waits for a connection.
-    receiver.barrier = asyncio.Barrier(jobs.OWNER_JOBS_MAX)
+    receiver.barrier = asyncio.Barrier(jobs.GROUP_JOBS_MAX)
 
     def publish_events(call: Call) -> None:
-        for subject_id in range(2 * jobs.OWNER_JOBS_MAX):
+        for subject_id in range(2 * jobs.GROUP_JOBS_MAX):
             webhook_events.send(call, application_id, event_type, subject_id, subject_id=subject_id)
 
     await private_targets_world.write(publish_events)
     await private_targets_world.run_due_jobs()
 
-    assert sorted(event["data"] for event in receiver.events) == list(range(2 * jobs.OWNER_JOBS_MAX))
+    assert sorted(event["data"] for event in receiver.events) == list(range(2 * jobs.GROUP_JOBS_MAX))
     assert await list_failed_data(bot) == []
 
 

@@ -278,7 +278,7 @@ async def test_slow_jobs_of_one_owner_do_not_delay_others(harness: JobHarness) -
     await harness.enqueue("call", key="call/quick/1")
     await harness.enqueue("note")
     harness.start_worker(
-        {"call": handle, "note": recording_handler(executed_jobs, "note")}, async_jobs_max=4, owner_jobs_max=3
+        {"call": handle, "note": recording_handler(executed_jobs, "note")}, async_jobs_max=4, group_jobs_max=3
     )
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while len(executed_jobs) < 2:

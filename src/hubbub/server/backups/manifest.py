@@ -69,7 +69,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     manifest_json = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
-    write_private(folder / MANIFEST_FILE, manifest_json + b"\n")
+    write_private_file(folder / MANIFEST_FILE, manifest_json + b"\n")
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -91,7 +91,7 @@ def read_manifest(folder: Path) -> Manifest:
     return manifest
 
 
-def write_private(path: Path, content: bytes) -> None:
+def write_private_file(path: Path, content: bytes) -> None:
     """Create a file that only its owner can read, and sync it to the disk."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as stream:

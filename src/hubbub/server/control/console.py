@@ -59,7 +59,7 @@ class Console:
     def routes(self) -> list[web.RouteDef]:
         """Return the routes of the console, of links that open it, and of its login form."""
         return [
-            web.get(CONSOLE_PATH, self._show),
+            web.get(CONSOLE_PATH, self._show_console),
             web.get(CONSOLE_PATH + "/open/{key}", self._open),
             web.get(CONSOLE_PATH + "/side-by-side", self._show_side_by_side),
             web.post(CONSOLE_PATH, self._log_in),
@@ -146,7 +146,7 @@ class Console:
         cookies.set(response, cookies.session, token, SESSION_SECONDS)
         return response
 
-    async def _show(self, request: web.Request) -> web.Response:
+    async def _show_console(self, request: web.Request) -> web.Response:
         if not self._is_known_browser(request):
             return self._render("rehearsal_console_login.html", 403)
         return self._render("rehearsal_console.html", 200)

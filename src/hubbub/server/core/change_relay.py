@@ -139,7 +139,7 @@ class ChangeRelay:
         changes = list(self._unsettled_changes)
         if not changes:
             return
-        if not await self._is_confirmed():
+        if not await self._wait_confirmed():
             new_changes = [change for change in changes if change.store_task is None]
             if new_changes:
                 task = asyncio.get_running_loop().create_task(self._store(new_changes))
@@ -149,7 +149,7 @@ class ChangeRelay:
         settled_changes = set(changes)
         self._unsettled_changes = [change for change in self._unsettled_changes if change not in settled_changes]
 
-    async def _is_confirmed(self) -> bool:
+    async def _wait_confirmed(self) -> bool:
         """Wait until the bus has sent everything published so far. Return False if that fails or takes too long."""
         if not self._bus.is_healthy:
             return False

@@ -29,8 +29,8 @@ DATABASE_JOBS_MAX: Final = 64
 """Maximum number of database jobs that one worker runs at the same time."""
 ASYNC_JOBS_MAX: Final = 256
 """Maximum number of async jobs that one worker runs at the same time, so that slow peers do not delay database jobs."""
-OWNER_JOBS_MAX: Final = 32
-"""Maximum number of async jobs per owner that run at the same time, so that one slow server cannot occupy all slots."""
+GROUP_JOBS_MAX: Final = 32
+"""Maximum number of async jobs of a concurrency group that run at the same time, so that a slow server cannot take all slots."""
 LEASE_MS: Final = 120_000
 """Duration of the lease of a job in milliseconds; if the worker dies, another worker can lease the job afterwards."""
 LEASE_USE_MAX: Final = 0.8
@@ -73,8 +73,10 @@ class Job:
         return codec.decode(self.payload, payload_type)
 
     @property
-    def owner(self) -> str:
-        """The `kind/owner/` prefix of a key of the form `kind/owner/subject`, otherwise an empty string."""
+    def concurrency_group(self) -> str:
+        """The prefix `kind/group/` of a key of the form `kind/group/subject`; empty for any other key.
+
+        The jobs of a group share a limit of concurrent jobs, for example those that call the same server."""
         return self.key[: self.key.rfind("/") + 1] if self.key.count("/") == 2 else ""
 
 
@@ -203,12 +205,12 @@ def _failed_condition(id: int | None, kind: str | None, key_prefix: str) -> tupl
 class _SlotPool:
     """Job kinds that share a limited number of slots."""
 
-    def __init__(self, kinds: Iterable[str], slots_max: int, owner_slots_max: int) -> None:
+    def __init__(self, kinds: Iterable[str], slots_max: int, group_slots_max: int) -> None:
         self.kinds = tuple(kinds)
         self.jobs: dict[int, Job] = {}
         """Running jobs by ID."""
         self._slots_max = slots_max
-        self._owner_slots_max = owner_slots_max
+        self._group_slots_max = group_slots_max
 
     @property
     def free_slot_count(self) -> int:
@@ -216,23 +218,25 @@ class _SlotPool:
         return self._slots_max - len(self.jobs) if self.kinds else 0
 
     def condition(self) -> tuple[str, list[Any]]:
-        """Return the SQL condition for a claimable row of `jobs AS job`: a known kind, and an owner below the limit."""
-        counts_by_owner = Counter(job.owner for job in self.jobs.values())
-        full_owners = [owner for owner, count in counts_by_owner.items() if owner and count >= self._owner_slots_max]
-        exclusions = "".join(f" AND substr(job.key, 1, {len(owner)}) <> ?" for owner in full_owners)
-        return f"job.kind IN ({placeholders(self.kinds)}){exclusions}", [*self.kinds, *full_owners]
+        """Return the SQL condition for a claimable row of `jobs AS job`: a known kind, and a concurrency group below the limit."""
+        counts_by_group = Counter(job.concurrency_group for job in self.jobs.values())
+        full_groups = [group for group, count in counts_by_group.items() if group and count >= self._group_slots_max]
+        exclusions = "".join(f" AND substr(job.key, 1, {len(group)}) <> ?" for group in full_groups)
+        return f"job.kind IN ({placeholders(self.kinds)}){exclusions}", [*self.kinds, *full_groups]
 
     def choose(self, candidates: Iterable[Job]) -> list[Job]:
-        """Select the due jobs that there are free slots for, in total and per owner."""
-        counts_by_owner = Counter(job.owner for job in self.jobs.values())
+        """Select the due jobs that there are free slots for, in total and per concurrency group."""
+        counts_by_group = Counter(job.concurrency_group for job in self.jobs.values())
         chosen_jobs: list[Job] = []
         for job in candidates:
             # The clock of a rehearsal may jump past the end of a lease while this worker still runs the job.
-            if job.id in self.jobs or (job.owner and counts_by_owner[job.owner] >= self._owner_slots_max):
+            if job.id in self.jobs or (
+                job.concurrency_group and counts_by_group[job.concurrency_group] >= self._group_slots_max
+            ):
                 continue
             if len(chosen_jobs) == self.free_slot_count:
                 break
-            counts_by_owner[job.owner] += 1
+            counts_by_group[job.concurrency_group] += 1
             chosen_jobs.append(job)
         return chosen_jobs
 
@@ -250,7 +254,7 @@ class Worker:
         retry_period_ms: Mapping[str, int] | None = None,
         database_jobs_max: int = DATABASE_JOBS_MAX,
         async_jobs_max: int = ASYNC_JOBS_MAX,
-        owner_jobs_max: int = OWNER_JOBS_MAX,
+        group_jobs_max: int = GROUP_JOBS_MAX,
         lease_ms: int = LEASE_MS,
         poll_ms: int | None = None,
         name: str | None = None,
@@ -266,7 +270,7 @@ class Worker:
         async_kinds = {kind for kind, handler in handlers.items() if inspect.iscoroutinefunction(handler)}
         self._pools = (
             _SlotPool(handlers.keys() - async_kinds, database_jobs_max, database_jobs_max),
-            _SlotPool(async_kinds, async_jobs_max, owner_jobs_max),
+            _SlotPool(async_kinds, async_jobs_max, group_jobs_max),
         )
         self._metrics = metrics
         self._observer = observer

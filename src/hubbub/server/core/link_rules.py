@@ -32,7 +32,7 @@ def require_allowed(call: Call, texts: Iterable[str]) -> None:
     for text in texts:
         for host in find_hosts(text):
             if host != own_host and not protection.is_link_host_allowed(host):
-                raise errors.AUTO_MODERATION_BLOCKED_MESSAGE(message=_describe(call, host))
+                raise errors.AUTO_MODERATION_BLOCKED_MESSAGE(message=_describe_rejection(call, host))
 
 
 def find_hosts(text: str) -> Iterator[str]:
@@ -54,7 +54,7 @@ def _encode(host: str) -> str:
         return host
 
 
-def _describe(call: Call, host: str) -> str:
+def _describe_rejection(call: Call, host: str) -> str:
     protection = call.config.protection
     link_text = f"Links to {host}" if host else "Links of this kind"
     if protection.link_rules_for != "everyone":

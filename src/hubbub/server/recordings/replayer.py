@@ -139,7 +139,7 @@ class Replayer:
         steps = split_steps(self._recording)
         results = []
         for step in steps:
-            # Before the first input of a person, the program may have acted already: those actions belong to this step.
+            # The program may act before the first step is replayed, so the first step keeps the actions that have arrived.
             self._actions = [] if step.cause is not None else self._actions
             problem = None if step.cause is None else await self._repeat(step.cause)
             await self._wait_for_program(step, process)

@@ -104,7 +104,7 @@ def notify_user(call: Call, user_id: UserId, template: str, **details: str) -> N
 
 
 def _job_key(call: Call) -> str:
-    # Jobs whose keys start with `mail/smtp/` share a limit of concurrent jobs. The ID makes the key unique, because jobs
+    # The concurrency group `mail/smtp/` limits the connections to the SMTP server. The ID makes the key unique, because jobs
     # with the same key run one after the other.
     return f"mail/smtp/{call.new_id(Snowflake)}"
 

@@ -16,7 +16,7 @@ async def send_confirmation(operation: AsyncOperation, job: Job) -> None:
     """Send the link that confirms an address; if it belongs to another account, notify the owner of that account instead."""
     payload = job.decode(actions.ConfirmationMail)
 
-    def prepare(call: Call) -> MailDraft:
+    def build_draft(call: Call) -> MailDraft:
         row = users.find(call.tx, payload.user_id)
         email = None if row is None else actions.find_unconfirmed_email(call, row)
         if row is None or email is None:
@@ -28,14 +28,14 @@ async def send_confirmation(operation: AsyncOperation, job: Job) -> None:
         values = {"username": row.username, "email": email, "token": token}
         return composition.create_draft(call.config, "confirm", email, row.locale, **values)
 
-    await _send(operation, await operation.write(prepare))
+    await _send(operation, await operation.write(build_draft))
 
 
 async def send_reset(operation: AsyncOperation, job: Job) -> None:
     """Send the link that resets a password, if an account has the confirmed address."""
     payload = job.decode(actions.ResetMail)
 
-    def prepare(call: Call) -> MailDraft | None:
+    def build_draft(call: Call) -> MailDraft | None:
         if call.now_ms >= payload.requested_ms + wire.RESET_TOKEN_SECONDS * 1000:
             raise DropJob("the request is too old")
         row = users.find_by_email(call.tx, payload.email)
@@ -45,7 +45,7 @@ async def send_reset(operation: AsyncOperation, job: Job) -> None:
         values = {"username": row.username, "token": token}
         return composition.create_draft(call.config, "reset", payload.email, row.locale, **values)
 
-    draft = await operation.write(prepare)
+    draft = await operation.write(build_draft)
     if draft is not None:
         await _send(operation, draft)
 
@@ -54,7 +54,7 @@ async def send_invite(operation: AsyncOperation, job: Job) -> None:
     """Send a registration invite in the language of its creator. Each attempt gives the invite a new code."""
     payload = job.decode(actions.InviteMail)
 
-    def prepare(call: Call) -> MailDraft:
+    def build_draft(call: Call) -> MailDraft:
         invite_and_code = registration.actions.replace_code(call, payload.invite_id)
         if invite_and_code is None:
             raise DropJob("the invite cannot be used any more")
@@ -68,7 +68,7 @@ async def send_invite(operation: AsyncOperation, job: Job) -> None:
         locale = call.config.web.default_locale if creator is None else creator.locale
         return composition.create_draft(call.config, "registration_invite", payload.email, locale, **values)
 
-    await _send(operation, await operation.write(prepare))
+    await _send(operation, await operation.write(build_draft))
 
 
 async def send_notice(operation: AsyncOperation, job: Job) -> None:

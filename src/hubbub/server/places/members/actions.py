@@ -75,12 +75,12 @@ def add(
     )
     if not store.insert(call.tx, row):
         return None
-    departed_row = store.take_departed(call.tx, guild_id, user_id)
-    if departed_row.is_moderated:
+    departed_member = store.take_departed_member(call.tx, guild_id, user_id)
+    if departed_member.is_moderated:
         row = row._replace(
-            timed_out_until_ms=departed_row.timed_out_until_ms,
-            mute=row.mute | departed_row.mute,
-            deaf=row.deaf | departed_row.deaf,
+            timed_out_until_ms=departed_member.timed_out_until_ms,
+            mute=row.mute | departed_member.mute,
+            deaf=row.deaf | departed_member.deaf,
         )
         store.update(call.tx, row)
     assigned_role_ids = sorted(set(role_ids))
@@ -246,10 +246,10 @@ def remove_many(call: Call, guild_id: int, user_ids: Iterable[int]) -> list[User
     if not removed_ids:
         return []
     users_by_id = users.find_many(call.tx, removed_ids)
-    store.insert_departed(
+    store.insert_departed_members(
         call.tx,
         [
-            store.DepartedRow(guild_id, user_id, row.timed_out_until_ms, row.mute, row.deaf)
+            store.DepartedMemberRow(guild_id, user_id, row.timed_out_until_ms, row.mute, row.deaf)
             for user_id, row in rows_by_user.items()
             if row.timed_out_until_ms > call.now_ms or row.mute or row.deaf
         ],
@@ -290,7 +290,7 @@ def on_user_deleting(call: Call, signal: users.signals.UserDeleting) -> None:
     """Remove a deleted account from every guild."""
     for guild_id in guilds.membership.list_user_guild_ids(call.tx, signal.user_id):
         remove(call, guild_id, signal.user_id)
-    store.delete_departed_user(call.tx, signal.user_id)
+    store.delete_departed_memberships(call.tx, signal.user_id)
 
 
 def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:

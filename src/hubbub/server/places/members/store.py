@@ -376,7 +376,7 @@ def delete(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> None:
     guilds.membership.adjust_member_count(tx, guild_id, -deleted_count)
 
 
-class DepartedRow(NamedTuple):
+class DepartedMemberRow(NamedTuple):
     """The moderation of a user who left a guild, which applies again when they join."""
 
     guild_id: int
@@ -391,7 +391,7 @@ class DepartedRow(NamedTuple):
         return bool(self.timed_out_until_ms or self.mute or self.deaf)
 
 
-def insert_departed(tx: Tx, rows: Iterable[DepartedRow]) -> None:
+def insert_departed_members(tx: Tx, rows: Iterable[DepartedMemberRow]) -> None:
     """Store the moderation of users who left a guild."""
     tx.run_many(
         "INSERT INTO departed_members (guild_id, user_id, timed_out_until_ms, mute, deaf) VALUES (?, ?, ?, ?, ?) "
@@ -400,18 +400,18 @@ def insert_departed(tx: Tx, rows: Iterable[DepartedRow]) -> None:
     )
 
 
-def take_departed(tx: Tx, guild_id: int, user_id: int) -> DepartedRow:
+def take_departed_member(tx: Tx, guild_id: int, user_id: int) -> DepartedMemberRow:
     """Return and delete the moderation of a user who left a guild; a row without moderation if there is none."""
     where = "WHERE guild_id = ? AND user_id = ?"
-    columns = ", ".join(DepartedRow._fields)
-    row = tx.find(DepartedRow, f"SELECT {columns} FROM departed_members {where}", guild_id, user_id)
+    columns = ", ".join(DepartedMemberRow._fields)
+    row = tx.find(DepartedMemberRow, f"SELECT {columns} FROM departed_members {where}", guild_id, user_id)
     if row is None:
-        return DepartedRow(guild_id, user_id)
+        return DepartedMemberRow(guild_id, user_id)
     tx.run(f"DELETE FROM departed_members {where}", guild_id, user_id)
     return row
 
 
-def delete_departed_user(tx: Tx, user_id: int) -> None:
+def delete_departed_memberships(tx: Tx, user_id: int) -> None:
     """Delete the moderation of a deleted account in the guilds it left."""
     tx.run("DELETE FROM departed_members WHERE user_id = ?", user_id)
 

@@ -42,25 +42,25 @@ def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow, *, oauth2_
     store.put(call.tx, row)
     member = _member_view(call, row)
     _publish_state(call, row, member)
-    departed_state = before if before is not None and before.channel_id != row.channel_id else None
-    if departed_state is not None:
+    left_state = before if before is not None and before.channel_id != row.channel_id else None
+    if left_state is not None:
         # spec/gateway.md#5.1: users who saw the member and cannot see the new channel see them leave.
-        _publish_state(call, departed_state, member, has_left=True, hidden_channel_id=row.channel_id)
-    if before is None or departed_state is not None:
+        _publish_state(call, left_state, member, has_left=True, hidden_channel_id=row.channel_id)
+    if before is None or left_state is not None:
         _set_start_time(call, row)
-    if departed_state is not None:
-        _clear_if_empty(call, departed_state.guild_id, departed_state.channel_id)
+    if left_state is not None:
+        _clear_if_empty(call, left_state.guild_id, left_state.channel_id)
     _signal_channel_changed(call, row.guild_id, row.channel_id)
-    if departed_state is not None:
-        _signal_channel_changed(call, row.guild_id, departed_state.channel_id)
-    if not row.suppress and (before is None or departed_state is not None or before.suppress):
+    if left_state is not None:
+        _signal_channel_changed(call, row.guild_id, left_state.channel_id)
+    if not row.suppress and (before is None or left_state is not None or before.suppress):
         call.notify(SpeakerAdded(guild_id=row.guild_id, channel_id=row.channel_id, user_id=row.user_id))
     _schedule_afk(call, row)
     # A session that takes over from another session of the user needs its own connection. So does a user whose voice
     # server was lost.
     if (
         before is None
-        or departed_state is not None
+        or left_state is not None
         or before.session_id != row.session_id
         or tickets.needs_new_server(call, row.guild_id, row.user_id)
     ):

@@ -80,7 +80,7 @@ def on_message_changed(call: Call, signal: MessageCreated | MessageChanged) -> N
             continue
         payload = MessageLink(ChannelId(row.channel_id), MessageId(row.id), link)
         # Jobs of the same key run one after the other, so concurrent messages with a link share one fetch. The host is the
-        # owner of the job, which limits the number of concurrent requests to it.
+        # concurrency group of the job, which limits the number of concurrent requests to it.
         call.tx.enqueue(FETCH_JOB, payload, key=f"{FETCH_JOB}/{host}/{store.hash_link(link)}")
 
 

@@ -107,7 +107,7 @@ class Calls:
         session.attach(connection)
         self._apply_ticket(session, ticket)
         # Changes of the ticket since it was read were missed, so it is read again.
-        self._refresh(key, has_voice_call_ended=False)
+        self._schedule_refresh(key, has_voice_call_ended=False)
         return session
 
     def find_session(self, token_hash: bytes) -> VoiceSession | None:
@@ -116,11 +116,11 @@ class Calls:
     async def report_connected(self, session: VoiceSession) -> None:
         """Report that a client is connected, which resets its count of failed attempts."""
         if session.ticket.failures:
-            await self._write(self._tickets.on_connected, session.ticket)
+            await self._run_action(self._tickets.on_connected, session.ticket)
 
     async def report_rejected(self, ticket: VoiceTicket) -> None:
         """Report that a client with a valid ticket was rejected."""
-        await self._write(self._tickets.on_rejected, ticket)
+        await self._run_action(self._tickets.on_rejected, ticket)
 
     async def reject(self, session: VoiceSession) -> None:
         """End a session because the client was rejected, and report it.
@@ -130,7 +130,7 @@ class Calls:
         self.end(session, None, "")
         await self.report_rejected(session.ticket)
 
-    async def _write(self, action: Callable[[Call, VoiceTicket], None], ticket: VoiceTicket) -> None:
+    async def _run_action(self, action: Callable[[Call, VoiceTicket], None], ticket: VoiceTicket) -> None:
         try:
             await self._db.write(lambda tx: action(self._make_call(tx), ticket))
         except StoreUnavailable:
@@ -182,21 +182,21 @@ class Calls:
         if session.connection is not None and code is not None:
             session.connection.close(code, reason, delay_seconds=close_delay_seconds)
         if reports_left:
-            self._spawn(self._write(self._tickets.on_connection_ended, session.ticket))
+            self._spawn(self._run_action(self._tickets.on_connection_ended, session.ticket))
 
     # Changes of voice states
 
     def _receive(self, dispatch: Dispatch) -> None:
         if dispatch.event == VOICE_CHANGED.name:
             change = codec.decode(dispatch.body, VoiceChanged)
-            self._refresh((int(change.server_id), int(change.user_id)), has_voice_call_ended=change.has_ended)
+            self._schedule_refresh((int(change.server_id), int(change.user_id)), has_voice_call_ended=change.has_ended)
 
     def refresh_all(self) -> None:
         """Re-read every ticket, because the bus may have lost events."""
         for key in self._sessions:
-            self._refresh(key, has_voice_call_ended=False)
+            self._schedule_refresh(key, has_voice_call_ended=False)
 
-    def _refresh(self, key: SessionKey, *, has_voice_call_ended: bool) -> None:
+    def _schedule_refresh(self, key: SessionKey, *, has_voice_call_ended: bool) -> None:
         if key in self._sessions:
             self._spawn(self._reread_ticket(key, has_voice_call_ended))
 

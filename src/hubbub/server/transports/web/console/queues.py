@@ -47,16 +47,16 @@ async def retry_queue(request: PageRequest, operator: Operator) -> web.Response:
 @console_page("POST", PATH + r"/jobs/{job_id:\d{1,18}}/retry")
 async def retry_job(request: PageRequest, operator: Operator) -> web.Response:
     """Retry a job, unless it has finished in the meantime."""
-    return await _act(request, wire.RETRY_JOB, gettext("Retrying the job."))
+    return await _run_operation(request, wire.RETRY_JOB, gettext("Retrying the job."))
 
 
 @console_page("POST", PATH + r"/jobs/{job_id:\d{1,18}}/discard")
 async def discard_job(request: PageRequest, operator: Operator) -> web.Response:
     """Discard a job that failed permanently, unless it has finished in the meantime."""
-    return await _act(request, wire.DISCARD_JOB, gettext("Job discarded."))
+    return await _run_operation(request, wire.DISCARD_JOB, gettext("Job discarded."))
 
 
-async def _act(request: PageRequest, operation: Operation[Any, Any], notice: str) -> web.Response:
+async def _run_operation(request: PageRequest, operation: Operation[Any, Any], notice: str) -> web.Response:
     try:
         await request.call(operation, request.path_parameter("job_id"), body={})
     except ApiError as error:
