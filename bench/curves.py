@@ -63,7 +63,8 @@ async def run_curves_benchmark(record_figure: Callable[..., None], is_quick: boo
         curves[name] = await measure(sizes[:QUICK_POINTS] if is_quick else sizes)
         for series, points in curves[name].items():
             costs = ", ".join(f"{cost:.1f} us at {size:,}" for size, cost in points)
-            # Bare writes are a reference, which has no limit. Few sessions carry a larger share of each POST.
+            # Curves over sessions and processes have no limit: a bare write is only a reference, and with few sessions each
+            # delivery carries a larger share of the cost of its POST.
             is_limited = name in ("messages", "members")
             record_figure(
                 f"{series}: last / first number of {name}, CPU",
@@ -80,7 +81,7 @@ async def run_curves_benchmark(record_figure: Callable[..., None], is_quick: boo
             "curves": curves,
         }
         CURVES_FILE.write_text(json.dumps(document, indent=1) + "\n")
-        # `bench.plots` uses this module.
+        # The import is local, because `bench.plots` imports this module.
         from bench.plots import draw_plots
 
         draw_plots()

@@ -324,7 +324,7 @@ def _record(record_figure: Callable[..., None], rounds: dict[str, list[dict[str,
             "costs": costs,
         }
         PEERS_FILE.write_text(json.dumps(document, indent=1) + "\n")
-        # `bench.plots` uses this module.
+        # The import is local, because `bench.plots` imports this module.
         from bench.plots import draw_plots
 
         draw_plots()

@@ -21,7 +21,7 @@ _PROSE_VERSION_PATTERN = re.compile(r"\b[Hh]ubbub(?: |==|@v|:)(\d+\.\d+\.\d+)\b|
 """A version of Hubbub. A version after a colon is the tag of another image."""
 
 
-def changelog_sections() -> list[tuple[str, str]]:
+def list_changelog_versions() -> list[tuple[str, str]]:
     """Return the versions of the changelog with their dates, the newest first."""
     return re.findall(r"^## (\S+) \((.+)\)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
 
@@ -63,11 +63,11 @@ def test_pages_name_the_version_of_hubbub(folder: str) -> None:
 
 
 def test_the_changelog_begins_with_this_version_and_its_date() -> None:
-    versions = [version for version, _ in changelog_sections()]
+    versions = [version for version, _ in list_changelog_versions()]
 
     assert versions[0] == VERSION
     assert versions == sorted(versions, key=lambda version: [int(part) for part in version.split(".")], reverse=True)
-    for _, date in changelog_sections():
+    for _, date in list_changelog_versions():
         assert datetime.date.fromisoformat(date)
 
 

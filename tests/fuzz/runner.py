@@ -103,7 +103,7 @@ class Runner:
         self._monitor.take()
         try:
             for target in prepared_targets.values():
-                await self._guard(target, target.start())
+                await self._record_problems(target, target.start())
             for _ in range(LANE_COUNT - 1):
                 self._lanes.append(await self._clone(prepared_targets, random.Random(rng.getrandbits(64))))
             await asyncio.gather(*(self._run_lane(platform, lane) for lane in self._lanes))
@@ -116,7 +116,7 @@ class Runner:
         """Return the targets of a further lane."""
         lane = {name: target.clone(rng) for name, target in targets.items() if name not in SINGLE_LANE_TARGETS}
         for name in lane.keys() & INDEPENDENT_TARGETS:
-            await self._guard(lane[name], lane[name].start())
+            await self._record_problems(lane[name], lane[name].start())
         return lane
 
     async def _run_lane(self, platform: Platform, targets: dict[str, FuzzTarget]) -> None:
@@ -126,7 +126,7 @@ class Runner:
         weights = [TARGETS[name][1] * (LANE_COUNT if name in SINGLE_LANE_TARGETS else 1) for name in names]
         while not self._is_done() and not self._is_epoch_done:
             target = targets[rng.choices(names, weights)[0]]
-            await self._guard(target, target.step())
+            await self._record_problems(target, target.step())
             self._print_progress()
             if self.report.input_count - self._first_input_number >= EPOCH_INPUT_COUNT:
                 self._is_epoch_done = True
@@ -137,7 +137,7 @@ class Runner:
                     self.report.outcome_counts[f"epoch ended: {rejection}"] += 1
                     self._is_epoch_done = True
 
-    async def _guard(self, target: FuzzTarget, step: Any) -> None:
+    async def _record_problems(self, target: FuzzTarget, step: Any) -> None:
         """Await a step, or the start of a target, and record the problems that it causes."""
         problems: list[Problem] = []
         try:

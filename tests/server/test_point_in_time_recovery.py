@@ -46,7 +46,7 @@ def folder() -> Iterator[Path]:
 
 
 def start_archiving_server(folder: Path) -> str:
-    """Start a server that archives its log, and return its URL."""
+    """Start a server that archives its write-ahead log, and return its URL."""
     (folder / "archive").mkdir()
     (folder / "archive").chmod(0o777)
     (folder / "original").mkdir()
@@ -67,7 +67,7 @@ def create_base_backup(folder: Path, url: str) -> None:
 
 
 def wait_archived(connection: psycopg.Connection) -> None:
-    """Wait until the log up to now is archived."""
+    """Wait until the write-ahead log up to now is archived."""
     row = connection.execute("SELECT pg_walfile_name(pg_switch_wal())").fetchone()
     assert row is not None
     deadline = time.monotonic() + TIMEOUT_SECONDS
@@ -78,7 +78,7 @@ def wait_archived(connection: psycopg.Connection) -> None:
 
 
 def start_recovered_server(folder: Path, target_time: datetime) -> str:
-    """Recover the database of a time, and return the URL of the server once it accepts writes."""
+    """Recover the database as it was at a time, and return the URL of the server once it accepts writes."""
     data_folder = folder / "recovered" / "data"
     settings = documented_block("restore_command").replace("/archive/", f"{folder}/archive/")
     settings = settings.replace("2026-11-02 14:59:00+00", target_time.isoformat(sep=" "))

@@ -507,7 +507,9 @@ def test_changed_missing_and_added_actions_are_found() -> None:
 
 def test_ids_of_new_objects_correspond_by_their_place_in_responses() -> None:
     mapping = IdMapping()
-    mapping.learn('{"id": "111111111111111111", "token": "abc"}', '{"id": "222222222222222222", "token": "xyz"}')
+    mapping.add_responses(
+        '{"id": "111111111111111111", "token": "abc"}', '{"id": "222222222222222222", "token": "xyz"}'
+    )
     assert mapping.translate("/webhooks/111111111111111111/abc") == "/webhooks/222222222222222222/xyz"
 
 

@@ -87,7 +87,7 @@ class WorkerControl:
     def __init__(self, window: ChatWindow) -> None:
         self._window = window
 
-    async def start(self) -> None:
+    async def find_registration(self) -> None:
         """Wait for the worker and find its registration."""
         page = self._window.page
         await self._window.wait_until("async () => (await navigator.serviceWorker.ready).active !== null")
@@ -152,7 +152,7 @@ async def test_a_subscribed_browser_shows_notifications_and_opens_their_channels
 
     async with platform.open_window(nora, general_path(guild), init_script=subscription_script(service)) as window:
         worker = WorkerControl(window)
-        await worker.start()
+        await worker.find_registration()
         await switch_on(window)
         assert await list_endpoints(nora) == [service.subscription()["endpoint"]]
 
@@ -190,7 +190,7 @@ async def test_notifications_of_read_channels_are_closed(push_platform: PushPlat
 
     async with platform.open_window(nora, general_path(guild), init_script=subscription_script(service)) as window:
         worker = WorkerControl(window)
-        await worker.start()
+        await worker.find_registration()
         await window.page.context.grant_permissions(["notifications"])
         payload = {
             "title": "omar",

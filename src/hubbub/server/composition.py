@@ -264,9 +264,9 @@ PORTS: tuple[Binding, ...] = (
     imports.ports.list_authored_messages.bind(messages.changes.list_authored),
     imports.ports.reassign_messages.bind(
         messages.changes.reassign_messages,
-        reactions.reassign_messages,
-        polls.reassign_messages,
-        read_states.reassign_messages,
+        reactions.reassign_reactions,
+        polls.reassign_votes,
+        read_states.reassign_mentions,
         search.reassign_messages,
     ),
     guilds.ports.check_names.bind(auto_moderation.check_names),

@@ -25,7 +25,7 @@ def _add_enum_values(schema: dict[str, Any], *values: int) -> None:
 
 
 def _make_inner_error_codes_strings(schemas: dict[str, Any]) -> None:
-    """spec/http.md#1.7: the code of a form error is a string constant."""
+    """Follow spec/http.md#1.7: the code of a form error is a string constant."""
     schemas["InnerErrors"]["properties"]["_errors"]["items"] = {
         "type": "object",
         "properties": {"code": {"type": "string", "pattern": "^[A-Z0-9_]+$"}, "message": {"type": "string"}},
@@ -34,7 +34,7 @@ def _make_inner_error_codes_strings(schemas: dict[str, Any]) -> None:
 
 
 def _allow_own_and_nested_errors(schemas: dict[str, Any]) -> None:
-    """spec/http.md#1.7: errors of the whole body are at the root; `oneOf` would also reject a field named `_errors`."""
+    """Follow spec/http.md#1.7: errors of the whole body are at the root; `oneOf` would also reject a field named `_errors`."""
     schemas["ErrorDetails"] = {
         "type": "object",
         "properties": {"_errors": schemas["InnerErrors"]["properties"]["_errors"]},
@@ -44,7 +44,7 @@ def _allow_own_and_nested_errors(schemas: dict[str, Any]) -> None:
 
 
 def _make_rate_limit_code_optional(schemas: dict[str, Any]) -> None:
-    """spec/http.md#1.14: `code` is optional in the body of a 429."""
+    """Follow spec/http.md#1.14: `code` is optional in the body of a 429."""
     response_schema = schemas["RatelimitedResponse"]["allOf"][1]
     response_schema["properties"] |= {"code": {"type": "integer"}, "message": {"type": "string"}}
     response_schema["required"] = ["message", "retry_after", "global"]
@@ -52,7 +52,7 @@ def _make_rate_limit_code_optional(schemas: dict[str, Any]) -> None:
 
 
 def _add_media_channel_type(schemas: dict[str, Any]) -> None:
-    """spec/http.md#7: the enumeration of channel types lacks 16."""
+    """Follow spec/http.md#7: the enumeration of channel types lacks 16."""
     _add_enum_values(schemas["ChannelTypes"], 16)
     for name, schema in schemas.items():
         kind = schema.get("properties", {}).get("type", {})
@@ -61,12 +61,12 @@ def _add_media_channel_type(schemas: dict[str, Any]) -> None:
 
 
 def _add_forward_reference_type(schemas: dict[str, Any]) -> None:
-    """spec/http.md#3.4: a message reference of type 1 is a forward."""
+    """Add the type 1 of message references, a forward (spec/http.md#3.4)."""
     _add_enum_values(schemas["MessageReferenceType"], 1)
 
 
 def _remove_placeholder_limits(node: Any) -> None:
-    """spec/http.md#7: maxLength 152133 and maxItems 1521 stand for no explicit limit."""
+    """Remove maxLength 152133 and maxItems 1521, which stand for no explicit limit (spec/http.md#7)."""
     if isinstance(node, dict):
         for key, placeholder in (("maxLength", 152133), ("maxItems", 1521)):
             if node.get(key) == placeholder:
@@ -78,33 +78,33 @@ def _remove_placeholder_limits(node: Any) -> None:
 
 
 def _allow_unlisted_features(schemas: dict[str, Any]) -> None:
-    """spec/http.md#7: the list of features is incomplete."""
+    """Follow spec/http.md#7: the list of features is incomplete."""
     schemas["GuildFeatures"] = {"type": "string"}
 
 
 def _allow_unlisted_scopes(schemas: dict[str, Any]) -> None:
-    """spec/sdk.md#7.5: the list of scopes lacks the social layer scopes."""
+    """Follow spec/sdk.md#7.5: the list of scopes lacks the social layer scopes."""
     schemas["OAuth2Scopes"] = {"type": "string"}
 
 
 def _make_slack_responses_plain_text(paths: dict[str, Any]) -> None:
-    """spec/webhooks-and-interactions.md#6: the response is the text `ok`, not JSON; senders compare it."""
+    """Follow spec/webhooks-and-interactions.md#6: the response is the text `ok`, not JSON; senders compare it."""
     response = paths["/webhooks/{webhook_id}/{webhook_token}/slack"]["post"]["responses"]["200"]
     response["content"] = {"text/plain": {"schema": {"const": "ok"}}}
 
 
 def _add_entitlement_types(schemas: dict[str, Any]) -> None:
-    """spec/http.md#7: the enumeration of entitlement types has only 8 and 10."""
+    """Follow spec/http.md#7: the enumeration of entitlement types has only 8 and 10."""
     _add_enum_values(schemas["EntitlementTypes"], *range(1, 8))
 
 
 def _add_observed_audit_log_actions(schemas: dict[str, Any]) -> None:
-    """spec/http.md#3.11: the enumeration lacks the action types 210, 212 and 213."""
+    """Follow spec/http.md#3.11: the enumeration lacks the action types 210, 212 and 213."""
     _add_enum_values(schemas["AuditLogActionTypes"], 210, 212, 213)
 
 
 def _make_dated_fields_optional(schemas: dict[str, Any]) -> None:
-    """spec/dated-changes.md#3: applications gain `flags_new`, roles `colors`, and the list of guilds `banner` on a date."""
+    """Follow spec/dated-changes.md#3: applications gain `flags_new`, roles `colors`, and the list of guilds `banner` on a date."""
     for name, schema in schemas.items():
         dated_fields = {"flags_new", "banner"} if name == "MyGuildResponse" else {"flags_new"}
         if "RoleResponse" in name:
@@ -114,17 +114,17 @@ def _make_dated_fields_optional(schemas: dict[str, Any]) -> None:
 
 
 def _add_lobby_link_message_type(schemas: dict[str, Any]) -> None:
-    """spec/sdk.md#12.6: linking a channel to a lobby creates a message of type 49."""
+    """Follow spec/sdk.md#12.6: linking a channel to a lobby creates a message of type 49."""
     _add_enum_values(schemas["MessageType"], 49)
 
 
 def _add_lobby_invite_target_type(schemas: dict[str, Any]) -> None:
-    """spec/sdk.md#12.6: an invite into the guild of a linked channel has target type 5."""
+    """Follow spec/sdk.md#12.6: an invite into the guild of a linked channel has target type 5."""
     _add_enum_values(schemas["InviteTargetTypes"], 5)
 
 
 def _make_template_defaults_optional(schemas: dict[str, Any]) -> None:
-    """spec/http.md#7: a default that a channel of a template does not set is absent; hikari fails on null."""
+    """Follow spec/http.md#7: a default that a channel of a template does not set is absent; hikari fails on null."""
     schema = schemas["GuildTemplateChannelResponse"]
     schema["required"] = [name for name in schema["required"] if not name.startswith("default_")]
 

@@ -23,7 +23,7 @@ async def _own_guild(platform: Platform) -> ValidRequest:
     return ValidRequest(guild.owner, {"guild_id": guild.id})
 
 
-async def _apply(platform: Platform) -> tuple[Actor, dict[str, object]]:
+async def _create_applicant(platform: Platform) -> tuple[Actor, dict[str, object]]:
     """Enable the join form and let a new user join; return the user and the body that submits the form."""
     guild_path = f"/guilds/{platform.guild.id}"
     form = (await platform.owner.patch(f"{guild_path}/member-verification", json={"enabled": True})).ok()
@@ -36,13 +36,13 @@ async def _apply(platform: Platform) -> tuple[Actor, dict[str, object]]:
 
 @recipe("create_guild_join_request")
 async def _join_form(platform: Platform) -> ValidRequest:
-    applicant, body = await _apply(platform)
+    applicant, body = await _create_applicant(platform)
     return ValidRequest(applicant, body=body)
 
 
 @recipe("get_my_guild_join_request", "delete_my_guild_join_request")
 async def _join_request(platform: Platform) -> ValidRequest:
-    applicant, body = await _apply(platform)
+    applicant, body = await _create_applicant(platform)
     (await applicant.put(f"/guilds/{platform.guild.id}/requests/@me", json=body)).ok()
     return ValidRequest(applicant)
 

@@ -33,7 +33,7 @@ class FilledUser:
         self.builder = builder
         self.other_id = other_id
 
-    def fill(self, call: Call) -> None:
+    def insert_missing_rows(self, call: Call) -> None:
         """Insert the missing rows."""
         for column in personal_data.collect():
             if column.erasure == Erasure.REJECTED or count_rows(call, column.column, self.user.id):
@@ -43,7 +43,7 @@ class FilledUser:
             self.builder.insert(call, column.table, **values)
 
 
-async def prepare(world: World) -> FilledUser:
+async def create_user_with_content(world: World) -> FilledUser:
     """Return a user who is a member of a guild with another user's thread, event, message and lobby."""
     ben, carol = await create_user_with_password(world, "ben"), await world.user("carol")
     guild = await world.guild(carol, ben)
@@ -91,9 +91,9 @@ def count_rows(call: Call, column: str, user_id: int) -> int:
 
 async def test_a_deletion_leaves_only_the_rows_that_are_declared_as_kept(world: World) -> None:
     ann = await create_operator(world, "ann")
-    filled_tables = await prepare(world)
+    filled_tables = await create_user_with_content(world)
     (await ann.post(f"/admin/users/{filled_tables.user.id}/delete", json={"reason": "Spam", "grace_days": 7})).ok()
-    await world.write(filled_tables.fill)
+    await world.write(filled_tables.insert_missing_rows)
     counts = {
         column.column: await world.write(
             lambda call, column=column: count_rows(call, column.column, filled_tables.user.id)
@@ -115,8 +115,8 @@ async def test_a_deletion_leaves_only_the_rows_that_are_declared_as_kept(world: 
 
 
 async def test_an_export_has_every_declared_section(world: World) -> None:
-    filled_tables = await prepare(world)
-    await world.write(filled_tables.fill)
+    filled_tables = await create_user_with_content(world)
+    await world.write(filled_tables.insert_missing_rows)
     (await filled_tables.user.post("/guilds", json={"name": "Own"})).ok()
 
     export = (await filled_tables.user.get("/users/@me/harvest")).ok()

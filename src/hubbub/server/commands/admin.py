@@ -1,4 +1,4 @@
-"""`hubbub admin`: actions of the machine's owner on a server.
+"""`hubbub admin`: administration of a server from the command line.
 
 With SQLite, an action runs in the server that uses the data folder (`admin_socket.py`), or in this process if no server is
 running. With PostgreSQL, it always runs in this process.

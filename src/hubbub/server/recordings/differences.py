@@ -54,9 +54,9 @@ def _compare_sequence(
             for recorded_write, replayed_write in zip(
                 recorded_writes[recorded_start:recorded_end], replayed_writes[replayed_start:replayed_end], strict=True
             ):
-                mapping.learn(recorded_write.response, replayed_write.response)
-                mapping.learn(recorded_write.interaction, replayed_write.interaction)
-                mapping.learn_custom_ids(recorded_write.body, replayed_write.body)
+                mapping.add_responses(recorded_write.response, replayed_write.response)
+                mapping.add_responses(recorded_write.interaction, replayed_write.interaction)
+                mapping.add_custom_ids(recorded_write.body, replayed_write.body)
                 details = list(_compare_action(recorded_write, replayed_write, mapping))
                 if details:
                     differences.append(Difference(kind="changed", action=describe(replayed_write), details=details))

@@ -20,23 +20,23 @@ class IdMapping:
         self._ids: dict[str, str] = {}
         self._tokens: dict[str, str] = {}
 
-    def learn(self, recorded_json: str, replayed_json: str) -> None:
-        """Compare two responses to the same request; values at the same place correspond to each other."""
+    def add_responses(self, recorded_json: str, replayed_json: str) -> None:
+        """Map the IDs and tokens of a recorded response to those at the same places of the replayed one."""
         recorded_value, replayed_value = decode_json(recorded_json), decode_json(replayed_json)
         if recorded_value is not None and replayed_value is not None:
-            self._learn(recorded_value, replayed_value, "")
+            self._add_values(recorded_value, replayed_value, "")
 
-    def learn_custom_ids(self, recorded_json: str, replayed_json: str) -> None:
-        """Compare two bodies of the same request; generated custom_ids at the same place correspond to each other."""
-        self._learn_custom_ids(decode_json(recorded_json), decode_json(replayed_json), "")
+    def add_custom_ids(self, recorded_json: str, replayed_json: str) -> None:
+        """Map the generated custom_ids of a recorded request body to those at the same places of the replayed one."""
+        self._add_custom_ids(decode_json(recorded_json), decode_json(replayed_json), "")
 
-    def _learn_custom_ids(self, recorded_value: Any, replayed_value: Any, key: str) -> None:
+    def _add_custom_ids(self, recorded_value: Any, replayed_value: Any, key: str) -> None:
         if isinstance(recorded_value, dict) and isinstance(replayed_value, dict):
             for name in recorded_value.keys() & replayed_value.keys():
-                self._learn_custom_ids(recorded_value[name], replayed_value[name], name)
+                self._add_custom_ids(recorded_value[name], replayed_value[name], name)
         elif isinstance(recorded_value, list) and isinstance(replayed_value, list):
             for recorded_item, replayed_item in zip(recorded_value, replayed_value, strict=False):
-                self._learn_custom_ids(recorded_item, replayed_item, key)
+                self._add_custom_ids(recorded_item, replayed_item, key)
         elif (
             key == "custom_id"
             and isinstance(recorded_value, str)
@@ -48,13 +48,13 @@ class IdMapping:
             ):
                 self._tokens.setdefault(recorded_value, replayed_value)
 
-    def _learn(self, recorded_value: Any, replayed_value: Any, key: str) -> None:
+    def _add_values(self, recorded_value: Any, replayed_value: Any, key: str) -> None:
         if isinstance(recorded_value, dict) and isinstance(replayed_value, dict):
             for name in recorded_value.keys() & replayed_value.keys():
-                self._learn(recorded_value[name], replayed_value[name], name)
+                self._add_values(recorded_value[name], replayed_value[name], name)
         elif isinstance(recorded_value, list) and isinstance(replayed_value, list):
             for recorded_item, replayed_item in zip(recorded_value, replayed_value, strict=False):
-                self._learn(recorded_item, replayed_item, key)
+                self._add_values(recorded_item, replayed_item, key)
         elif isinstance(recorded_value, str) and isinstance(replayed_value, str) and recorded_value != replayed_value:
             if _ID_PATTERN.fullmatch(recorded_value) and _ID_PATTERN.fullmatch(replayed_value):
                 self._ids.setdefault(recorded_value, replayed_value)

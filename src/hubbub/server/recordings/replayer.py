@@ -208,7 +208,7 @@ class Replayer:
             recorded_input.method, url, headers=headers, data=request_body or None, allow_redirects=False
         ) as response:
             response_text = (await response.read()).decode("utf-8", "replace")
-        self._mapping.learn(recorded_input.response, response_text)
+        self._mapping.add_responses(recorded_input.response, response_text)
         if response.status != recorded_input.status:
             return f"the response was {recorded_input.status} in the recording and is {response.status} now"
         return None

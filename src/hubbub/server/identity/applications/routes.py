@@ -85,7 +85,7 @@ def prepare_key_rollover(call: Call, application_id: ApplicationId) -> keys_wire
 
     Requests are signed with the current key until the switch."""
     row = rules.require_manager(call, application_id)
-    keys.prepare(call, row)
+    keys.create_next_key(call, row)
     return keys.view(call, row)
 
 
@@ -109,7 +109,7 @@ def delete_key_rollover(call: Call, application_id: ApplicationId) -> None:
     """Delete the next or previous signing key of an application.
 
     The key in use does not change."""
-    keys.finish(call, rules.require_manager(call, application_id))
+    keys.finish_rollover(call, rules.require_manager(call, application_id))
 
 
 def _require_current_application(call: Call) -> ApplicationRow:

@@ -3,7 +3,7 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.talk import messages
 from hubbub.server.talk.polls import actions, jobs, routes
-from hubbub.server.talk.polls.actions import delete_by_user, export_data, reassign_messages
+from hubbub.server.talk.polls.actions import delete_by_user, export_data, reassign_votes
 from hubbub.server.talk.polls.archive import ARCHIVE
 
 SLICE = Slice(
@@ -19,4 +19,4 @@ SLICE = Slice(
     },
 )
 
-__all__ = ["SLICE", "delete_by_user", "export_data", "reassign_messages"]
+__all__ = ["SLICE", "delete_by_user", "export_data", "reassign_votes"]

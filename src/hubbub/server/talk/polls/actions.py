@@ -162,7 +162,7 @@ def on_messages_deleted(call: Call, signal: messages.signals.MessagesDeleted) ->
     store.delete_message_votes(call.tx, [row.id for row in signal.rows if row.has_poll])
 
 
-def reassign_messages(
+def reassign_votes(
     call: Call, guild_id: int, keys: Sequence[ImportedMessageKey], placeholder_id: UserId, user_id: UserId
 ) -> None:
     """Transfer the votes of a placeholder account to a user."""

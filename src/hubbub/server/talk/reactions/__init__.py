@@ -3,7 +3,7 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.talk import messages
 from hubbub.server.talk.reactions import actions, routes
-from hubbub.server.talk.reactions.actions import delete_by_user, export_data, reassign_messages
+from hubbub.server.talk.reactions.actions import delete_by_user, export_data, reassign_reactions
 from hubbub.server.talk.reactions.archive import ARCHIVE
 
 SLICE = Slice(
@@ -16,4 +16,4 @@ SLICE = Slice(
     },
 )
 
-__all__ = ["SLICE", "delete_by_user", "export_data", "reassign_messages"]
+__all__ = ["SLICE", "delete_by_user", "export_data", "reassign_reactions"]

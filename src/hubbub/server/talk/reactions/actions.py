@@ -155,7 +155,7 @@ def on_messages_imported(call: Call, signal: messages.signals.MessagesImported) 
     store.set_channels(call.tx, [(row.channel_id, row.id) for row in signal.rows if row.reacted])
 
 
-def reassign_messages(
+def reassign_reactions(
     call: Call, guild_id: int, keys: Sequence[ImportedMessageKey], placeholder_id: UserId, user_id: UserId
 ) -> None:
     """Transfer the reactions of a placeholder account to a user."""

@@ -9,7 +9,7 @@ from hubbub.server.identity import users
 from hubbub.server.places import channels, guilds
 from hubbub.server.talk.messages.signals import MessageCreated, MessagesDeleted, MessagesImported
 from hubbub.server.talk.read_states import actions, mentions, routes
-from hubbub.server.talk.read_states.actions import export_data, reassign_messages
+from hubbub.server.talk.read_states.actions import export_data, reassign_mentions
 from hubbub.server.talk.read_states.store import find_many
 
 
@@ -34,4 +34,4 @@ SLICE = Slice(
     ready=_ready_fields,
 )
 
-__all__ = ["SLICE", "reassign_messages", "export_data", "find_many"]
+__all__ = ["SLICE", "reassign_mentions", "export_data", "find_many"]

@@ -79,7 +79,7 @@ def export_data(call: Call, user_id: int) -> dict[str, Any]:
     return {"read_states": read_states}
 
 
-def reassign_messages(
+def reassign_mentions(
     call: Call, guild_id: int, keys: Sequence[ImportedMessageKey], placeholder_id: UserId, user_id: UserId
 ) -> None:
     """Transfer the mentions of a placeholder account to a user."""

@@ -21,7 +21,7 @@ KEY_JOB: Final = "applications.key"
 OVERLAP_MS: Final = wire.KEY_OVERLAP_DAYS * DAY_MS
 
 
-def prepare(call: Call, row: ApplicationRow) -> None:
+def create_next_key(call: Call, row: ApplicationRow) -> None:
     """Create the next signing key of an application. It is not used before a switch.
 
     Raise a form error while a rollover is in progress."""
@@ -58,7 +58,7 @@ def switch_back(call: Call, row: ApplicationRow) -> None:
     _set_key(call, row, other_key, OtherKeyRow(row.id, 1, _current_key(call, row), row.verify_key))
 
 
-def finish(call: Call, row: ApplicationRow) -> None:
+def finish_rollover(call: Call, row: ApplicationRow) -> None:
     """Delete the next or previous key, or raise NOT_FOUND if there is none. The key in use does not change."""
     jobs.cancel_jobs(call.tx, KEY_JOB, _job_key(row.id))
     if not store.delete(call.tx, row.id):

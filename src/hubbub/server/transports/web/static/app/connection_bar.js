@@ -10,15 +10,15 @@ const DELAY_MS = 300;
 export function createConnectionBar(gateway) {
   const bar = h("p", { class: "connection", role: "status", hidden: true });
   let timer;
-  const show = text => {
+  const showText = text => {
     bar.textContent = text;
     bar.hidden = false;
   };
   gateway.addEventListener("connection", ({ detail: { state, code } }) => {
     clearTimeout(timer);
     if (state === "ended" && code !== 1000)
-      show(t("The server closed the connection ({code}). Reload the page to try again.", { code }));
-    else if (state === "lost") timer = setTimeout(() => show(t("Connection lost. Reconnecting…")), DELAY_MS);
+      showText(t("The server closed the connection ({code}). Reload the page to try again.", { code }));
+    else if (state === "lost") timer = setTimeout(() => showText(t("Connection lost. Reconnecting…")), DELAY_MS);
     else if (state !== "ended") bar.hidden = true;
   });
   return bar;

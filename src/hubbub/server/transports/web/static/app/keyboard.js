@@ -9,7 +9,7 @@ import { t } from "./ui/translation.js";
 
 /** Handle the shortcuts of the page, and the events that open the quick switcher and the list of shortcuts. */
 export function startKeyboard(shell) {
-  const handle = event => {
+  const handleKeydown = event => {
     if (event.defaultPrevented || event.isComposing || document.querySelector("dialog:modal") !== null) return;
     const id = matchShortcut(event, "page");
     if (id === null || PAGE_HANDLERS[id](shell, event.target) === false) return;
@@ -18,8 +18,8 @@ export function startKeyboard(shell) {
   };
   // Shortcuts with a modifier key come before the keys of the focused field. Escape comes after them.
   const hasModifier = event => event.altKey || event.ctrlKey || event.metaKey;
-  document.addEventListener("keydown", event => hasModifier(event) && handle(event), true);
-  document.addEventListener("keydown", event => !hasModifier(event) && handle(event));
+  document.addEventListener("keydown", event => hasModifier(event) && handleKeydown(event), true);
+  document.addEventListener("keydown", event => !hasModifier(event) && handleKeydown(event));
   shell.root.addEventListener("open-switcher", () => openSwitcher(shell));
   shell.root.addEventListener("open-shortcuts", openHelp);
 }

@@ -104,7 +104,7 @@ function moderatorActions(anchor, context, { id: userId }) {
   const otherChannels = [...state.channels.values()].filter(
     other => other.guild_id === guildId && other.id !== channel.id && isVoice(other),
   );
-  const move = () =>
+  const moveMember = () =>
     openMenu(
       anchor,
       t("Move to"),
@@ -125,7 +125,7 @@ function moderatorActions(anchor, context, { id: userId }) {
         }
       : null,
     can(Permissions.MOVE_MEMBERS) && otherChannels.length
-      ? { label: t("Move to another channel"), iconName: "leave", onClick: move }
+      ? { label: t("Move to another channel"), iconName: "leave", onClick: moveMember }
       : null,
     can(Permissions.MOVE_MEMBERS)
       ? { label: t("Disconnect"), iconName: "hang_up", danger: true, onClick: changeMember({ channel_id: null }) }

@@ -46,20 +46,20 @@ async function openSoundboard(anchor, context, channel) {
       api.request("GET", `/guilds/${channel.guild_id}/soundboard-sounds`),
       api.request("GET", "/soundboard-default-sounds"),
     ]);
-    const playHandler = sound => () =>
+    const sendHandler = sound => () =>
       runAndReport(() =>
         api.request("POST", `/channels/${channel.id}/send-soundboard-sound`, { json: { sound_id: sound.sound_id } }),
       );
     const sections = [
-      soundSection(state.guilds.get(channel.guild_id)?.name ?? t("Guild"), guildSounds.items, playHandler),
-      soundSection(t("Default sounds"), defaultSounds, playHandler),
+      soundSection(state.guilds.get(channel.guild_id)?.name ?? t("Guild"), guildSounds.items, sendHandler),
+      soundSection(t("Default sounds"), defaultSounds, sendHandler),
     ].filter(Boolean);
     const node = h("div", { class: "soundboard", role: "dialog", "aria-label": t("Soundboard") }, sections);
     openPopup(anchor, node, { focus: node.querySelector("button") });
   });
 }
 
-function soundSection(title, sounds, play) {
+function soundSection(title, sounds, sendHandler) {
   if (!sounds.length) return null;
   return h(
     "section",
@@ -71,7 +71,7 @@ function soundSection(title, sounds, play) {
       sounds.map(sound =>
         h(
           "button",
-          { type: "button", class: "sound", disabled: !sound.available, onclick: play(sound) },
+          { type: "button", class: "sound", disabled: !sound.available, onclick: sendHandler(sound) },
           sound.emoji_id || sound.emoji_name ? emojiElement({ id: sound.emoji_id, name: sound.emoji_name }) : null,
           h("span", { dir: "auto" }, sound.name),
         ),

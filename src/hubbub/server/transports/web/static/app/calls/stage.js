@@ -9,7 +9,7 @@ import { t } from "../ui/translation.js";
 export function stageButtons(context, channel, ownState) {
   if (channel.type !== ChannelType.GUILD_STAGE_VOICE || ownState === undefined) return [];
   const { state, api } = context;
-  const change = changes =>
+  const changeVoiceState = changes =>
     runAndReport(() =>
       api.request("PATCH", `/guilds/${channel.guild_id}/voice-states/@me`, {
         json: { channel_id: channel.id, ...changes },
@@ -23,7 +23,7 @@ export function stageButtons(context, channel, ownState) {
         class: "button small quiet",
         "aria-pressed": pressed === undefined ? null : String(pressed),
         dataset: { focus: "stage" },
-        onclick: () => change(changes),
+        onclick: () => changeVoiceState(changes),
       },
       icon(name),
       label,

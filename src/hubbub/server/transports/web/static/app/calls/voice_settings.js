@@ -41,14 +41,14 @@ function settingsFields(devices, meter) {
     onchange: event => devices.update({ deviceId: event.currentTarget.value }),
   });
   const speaker = h("select", { onchange: event => devices.update({ outputId: event.currentTarget.value }) });
-  const fill = async () => {
+  const fillDeviceLists = async () => {
     await devices.open();
     fillDevices(microphone, await devices.list("audioinput"), settings.deviceId);
     fillDevices(speaker, await devices.list("audiooutput"), settings.outputId);
   };
   fillDevices(microphone, [], "");
   fillDevices(speaker, [], "");
-  runAndReport(fill);
+  runAndReport(fillDeviceLists);
   const canChooseOutput = "setSinkId" in HTMLMediaElement.prototype;
   const threshold = h("input", {
     type: "range",

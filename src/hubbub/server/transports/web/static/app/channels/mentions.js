@@ -23,7 +23,7 @@ export function openMentions(context) {
       const everyoneCheckbox = h("input", { type: "checkbox", checked: true });
       const rolesCheckbox = h("input", { type: "checkbox", checked: true });
       let requestNumber = 0;
-      const load = async beforeId => {
+      const loadMentions = async beforeId => {
         const currentRequest = (requestNumber += 1);
         if (!beforeId) setChildren(list);
         setChildren(moreRow);
@@ -42,7 +42,7 @@ export function openMentions(context) {
           list.append(...messages.map(message => mentionItem(context, message, close)));
           status.textContent = list.children.length ? "" : t("No mentions in the last 90 days.");
           if (messages.length === PAGE_SIZE) {
-            const showMore = () => load(messages.at(-1).id);
+            const showMore = () => loadMentions(messages.at(-1).id);
             setChildren(
               moreRow,
               h("button", { type: "button", class: "button quiet small", onclick: showMore }, t("Show more")),
@@ -52,8 +52,8 @@ export function openMentions(context) {
           if (currentRequest === requestNumber) status.textContent = messageErrorText(error);
         }
       };
-      for (const input of [everyoneCheckbox, rolesCheckbox]) input.addEventListener("change", () => load());
-      load();
+      for (const input of [everyoneCheckbox, rolesCheckbox]) input.addEventListener("change", () => loadMentions());
+      loadMentions();
       return [
         h(
           "fieldset",

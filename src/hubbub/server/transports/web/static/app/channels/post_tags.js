@@ -79,7 +79,7 @@ export function openTagEditor(context, post) {
   const forum = context.state.channels.get(post.parent_id);
   openDialog(t("Edit tags"), close => {
     const tags = tagField(context, forum, post.applied_tags ?? []);
-    const save = async event => {
+    const saveTags = async event => {
       event.preventDefault();
       const ids = tags.read();
       if (ids === null) return;
@@ -92,7 +92,7 @@ export function openTagEditor(context, post) {
     };
     return h(
       "form",
-      { class: "stack", onsubmit: save },
+      { class: "stack", onsubmit: saveTags },
       tags.node ?? h("p", { class: "muted" }, t("This forum has no tags.")),
       tags.node ? h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, t("Save"))) : null,
     );

@@ -38,7 +38,7 @@ export function createCommandForm(entry, context, onDone) {
       class: "command-form",
       novalidate: true,
       "aria-label": t("Command {name} of {app}", { name: entry.name, app: entry.application.name }),
-      onsubmit: run,
+      onsubmit: runCommand,
       onkeydown: onKeydown,
     },
     h(
@@ -54,11 +54,11 @@ export function createCommandForm(entry, context, onDone) {
     optionButtons,
     status,
   );
-  for (const option of entry.options) if (option.required) add(option);
+  for (const option of entry.options) if (option.required) addOption(option);
   renderOptional();
   return { node, focus: () => ([...fields.values()][0] ?? { focus: () => runButton.focus() }).focus() };
 
-  function add(option, { focus = false } = {}) {
+  function addOption(option, { focus = false } = {}) {
     const field = createOptionField(option, context, typed => complete(option, typed));
     fields.set(option.name, field);
     rows.append(field.node);
@@ -81,7 +81,7 @@ export function createCommandForm(entry, context, onDone) {
   }
 
   function addOptional(option) {
-    add(option, { focus: true });
+    addOption(option, { focus: true });
     renderOptional();
   }
 
@@ -111,7 +111,7 @@ export function createCommandForm(entry, context, onDone) {
     return (choices ?? []).map(choice => ({ name: localizedChoiceName(choice), value: choice.value }));
   }
 
-  async function run(event) {
+  async function runCommand(event) {
     event.preventDefault();
     if (runButton.disabled) return;
     for (const field of fields.values()) field.showError("");

@@ -30,38 +30,38 @@ export function attachCommandList(composer, context) {
   let requestId = 0;
   let form = null;
   node.append(popup, status);
-  field.addEventListener("input", update);
-  field.addEventListener("blur", () => close());
+  field.addEventListener("input", updateList);
+  field.addEventListener("blur", () => closeList());
   // Listen in the capture phase, before the composer handles Enter.
   node.addEventListener("keydown", onKeydown, { capture: true });
   // The user may have typed while this module was loading.
-  if (document.activeElement === field) update();
+  if (document.activeElement === field) updateList();
   return {
     close() {
-      close();
+      closeList();
       closeForm("");
     },
   };
 
-  async function update() {
+  async function updateList() {
     const match = COMMAND_PATTERN.exec(field.value);
     requestId += 1;
     const ownRequestId = requestId;
-    if (!match || form) return close();
+    if (!match || form) return closeList();
     let commands;
     try {
       commands = await fetchCommands(currentContext());
     } catch {
-      return close();
+      return closeList();
     }
     if (ownRequestId !== requestId) return;
     visibleCommands = findMatches(commands, match[1].trimEnd()).slice(0, RESULTS_MAX);
     activeIndex = 0;
-    if (!visibleCommands.length) return close();
-    draw();
+    if (!visibleCommands.length) return closeList();
+    drawList();
   }
 
-  function draw() {
+  function drawList() {
     setChildren(
       list,
       visibleCommands.map((command, index) =>
@@ -111,7 +111,7 @@ export function attachCommandList(composer, context) {
     if (item) field.setAttribute("aria-activedescendant", item.id);
   }
 
-  function close() {
+  function closeList() {
     requestId += 1;
     visibleCommands = [];
     if (popup.matches(":popover-open")) popup.hidePopover();
@@ -126,7 +126,7 @@ export function attachCommandList(composer, context) {
     if (event.key === "ArrowDown") setActive(activeIndex >= lastIndex ? 0 : activeIndex + 1);
     else if (event.key === "ArrowUp") setActive(activeIndex <= 0 ? lastIndex : activeIndex - 1);
     else if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey)) openForm(visibleCommands[activeIndex]);
-    else if (event.key === "Escape") close();
+    else if (event.key === "Escape") closeList();
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -139,7 +139,7 @@ export function attachCommandList(composer, context) {
 
   function openForm(command) {
     const typedText = field.value;
-    close();
+    closeList();
     field.value = "";
     field.dispatchEvent(new Event("input", { bubbles: true }));
     form = createCommandForm(command, currentContext(), hasRun => {

@@ -47,14 +47,14 @@ export function renderComponents(message, context) {
   const root = h(
     "div",
     { class: "components", role: "group", "aria-label": t("App controls") },
-    ...components.map(component => draw(component, scope)),
+    ...components.map(component => drawComponent(component, scope)),
     status,
   );
   updateStatus(root, message.id, getInteractions(context));
   return root;
 }
 
-function draw(component, scope) {
+function drawComponent(component, scope) {
   const render = RENDERERS.get(component?.type);
   // Show a placeholder for unknown types and too many levels: without it the message may be misleading.
   if (!render || scope.depth > NESTING_MAX)
@@ -63,15 +63,15 @@ function draw(component, scope) {
 }
 
 function row({ components = [] }, scope) {
-  return h("div", { class: "component-row" }, ...components.map(component => draw(component, scope)));
+  return h("div", { class: "component-row" }, ...components.map(component => drawComponent(component, scope)));
 }
 
 function section({ components = [], accessory }, scope) {
   return h(
     "div",
     { class: "component-section" },
-    h("div", { class: "component-texts" }, ...components.map(component => draw(component, scope))),
-    accessory ? h("div", { class: "component-accessory" }, draw(accessory, scope)) : null,
+    h("div", { class: "component-texts" }, ...components.map(component => drawComponent(component, scope))),
+    accessory ? h("div", { class: "component-accessory" }, drawComponent(accessory, scope)) : null,
   );
 }
 
@@ -85,7 +85,11 @@ function separator({ divider = true, spacing = 1 }) {
 }
 
 function container({ components = [], accent_color: accent, spoiler = false }, scope) {
-  const content = h("div", { class: "component-container" }, ...components.map(component => draw(component, scope)));
+  const content = h(
+    "div",
+    { class: "component-container" },
+    ...components.map(component => drawComponent(component, scope)),
+  );
   if (typeof accent === "number") {
     content.classList.add("accented");
     content.style.setProperty("--accent-color", `#${accent.toString(16).padStart(6, "0")}`);

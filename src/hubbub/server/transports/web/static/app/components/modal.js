@@ -29,7 +29,7 @@ export function openModal(modal, context) {
   const submitButton = h("button", { type: "submit", class: "button" }, t("Submit"));
   const form = h(
     "form",
-    { class: "modal-form", novalidate: true, onsubmit: submit },
+    { class: "modal-form", novalidate: true, onsubmit: submitModal },
     h(
       "p",
       { class: "modal-app" },
@@ -52,7 +52,7 @@ export function openModal(modal, context) {
   form.querySelector("input, textarea, .picker-button")?.focus();
   return dialog;
 
-  async function submit(event) {
+  async function submitModal(event) {
     event.preventDefault();
     if (submitButton.disabled) return;
     setBusy(true);

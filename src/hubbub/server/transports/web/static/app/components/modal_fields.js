@@ -200,10 +200,10 @@ function uploadControl(component, id, label) {
 
   function addFiles(files) {
     chosenFiles = limit === 1 ? files.slice(0, 1) : [...chosenFiles, ...files].slice(0, limit);
-    draw();
+    drawFiles();
   }
 
-  function draw() {
+  function drawFiles() {
     setChildren(
       list,
       chosenFiles.map((file, index) =>
@@ -223,7 +223,7 @@ function uploadControl(component, id, label) {
 
   function removeFile(index) {
     chosenFiles.splice(index, 1);
-    draw();
+    drawFiles();
     input.focus();
   }
 }

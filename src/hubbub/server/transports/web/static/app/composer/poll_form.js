@@ -109,7 +109,7 @@ function buildForm(composer, close) {
     errorLine.textContent = hasFieldError ? "" : messageErrorText(error);
   }
 
-  async function submit(event) {
+  async function submitPoll(event) {
     event.preventDefault();
     errorLine.hidden = true;
     if (!validate()) return;
@@ -136,7 +136,7 @@ function buildForm(composer, close) {
   for (let count = 0; count < ANSWERS_MIN; count += 1) addAnswer();
   return h(
     "form",
-    { class: "stack poll-form", onsubmit: submit, novalidate: true },
+    { class: "stack poll-form", onsubmit: submitPoll, novalidate: true },
     question.node,
     h("div", { class: "field" }, h("p", { class: "label", "aria-hidden": "true" }, t("Answers")), list, addButton),
     duration.node,

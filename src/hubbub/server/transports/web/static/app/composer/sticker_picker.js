@@ -16,12 +16,12 @@ export function openStickerPicker(composer, anchor) {
     placeholder: t("Search stickers"),
     "aria-label": t("Search stickers"),
     autocomplete: "off",
-    oninput: () => draw(),
+    oninput: () => drawStickers(),
   });
   const node = h("div", { class: "sticker-window", role: "dialog", "aria-label": t("Stickers") }, search, grid);
   const canUseOthers = state.can(channelId, Permissions.USE_EXTERNAL_STICKERS);
 
-  const send = sticker => {
+  const sendSticker = sticker => {
     close();
     composer.submit({ extra: { sticker_ids: [sticker.id] } });
     composer.focus();
@@ -51,7 +51,7 @@ export function openStickerPicker(composer, anchor) {
               disabled: !isUsable,
               "aria-label": sticker.name,
               title: sticker.description || sticker.name,
-              onclick: () => send(sticker),
+              onclick: () => sendSticker(sticker),
             },
             sticker.format_type === StickerFormatType.LOTTIE
               ? h("span", null, sticker.name)
@@ -62,7 +62,7 @@ export function openStickerPicker(composer, anchor) {
     );
   };
 
-  function draw() {
+  function drawStickers() {
     const query = search.value.trim().toLowerCase();
     const sections = [...state.guilds.values()]
       .sort((a, b) => Number(b.id === guildId) - Number(a.id === guildId))
@@ -84,7 +84,7 @@ export function openStickerPicker(composer, anchor) {
     else return;
     event.preventDefault();
   });
-  draw();
+  drawStickers();
   const close = openPopup(anchor, node, { focus: search });
 }
 

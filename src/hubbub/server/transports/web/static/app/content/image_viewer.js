@@ -31,10 +31,12 @@ export function openImageViewer(images, start) {
   const zoomInButton = iconButton("plus", t("Zoom in"), () => setZoom(zoom * ZOOM_STEP));
   const originalLink = h("a", { class: "icon-button", target: "_blank", rel: "noopener", title: t("Open original") });
   const downloadLink = h("a", { class: "icon-button", title: t("Download") });
-  const previousButton = iconButton("left", t("Previous image"), () => show(index - 1), {
+  const previousButton = iconButton("left", t("Previous image"), () => showImage(index - 1), {
     class: "icon-button viewer-previous",
   });
-  const nextButton = iconButton("right", t("Next image"), () => show(index + 1), { class: "icon-button viewer-next" });
+  const nextButton = iconButton("right", t("Next image"), () => showImage(index + 1), {
+    class: "icon-button viewer-next",
+  });
   originalLink.setAttribute("aria-label", t("Open original"));
   downloadLink.setAttribute("aria-label", t("Download"));
   setChildren(originalLink, icon("open"));
@@ -69,10 +71,10 @@ export function openImageViewer(images, start) {
   dialog.addEventListener("click", event => event.target === stage && zoom === 1 && dialog.close());
   document.body.append(dialog);
   dialog.showModal();
-  show(index);
+  showImage(index);
   closeButton.focus();
 
-  function show(wantedIndex) {
+  function showImage(wantedIndex) {
     index = (wantedIndex + images.length) % images.length;
     const { path, description, name } = images[index];
     picture.src = path;
@@ -106,8 +108,8 @@ export function openImageViewer(images, start) {
 
   function onKeydown(event) {
     const action = {
-      [BACKWARD_KEY]: () => zoom === 1 && images.length > 1 && show(index - 1),
-      [FORWARD_KEY]: () => zoom === 1 && images.length > 1 && show(index + 1),
+      [BACKWARD_KEY]: () => zoom === 1 && images.length > 1 && showImage(index - 1),
+      [FORWARD_KEY]: () => zoom === 1 && images.length > 1 && showImage(index + 1),
       "+": () => setZoom(zoom * ZOOM_STEP),
       "-": () => setZoom(zoom / ZOOM_STEP),
       0: () => setZoom(1),

@@ -4,7 +4,7 @@
 let authorizedIds = null;
 let isLoading = false;
 
-function load({ api, gateway, state }) {
+function loadAuthorizations({ api, gateway, state }) {
   if (isLoading) return;
   isLoading = true;
   const reset = () => {
@@ -31,7 +31,7 @@ function load({ api, gateway, state }) {
  * `channels` follows.
  */
 export function isAuthorized(context, applicationId) {
-  if (authorizedIds === null) load(context);
+  if (authorizedIds === null) loadAuthorizations(context);
   return authorizedIds?.has(applicationId) ?? true;
 }
 

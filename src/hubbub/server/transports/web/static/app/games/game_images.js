@@ -55,12 +55,12 @@ export async function findImagePath(context, applicationId, image, size = 256) {
   if (/^https?:/i.test(image)) return cdnPath(image, context.webUrl);
   if (!applicationId) return null;
   if (isId(image)) return assetPath(applicationId, image, size);
-  const load = async () => {
+  const loadAssetIds = async () => {
     const assets = await context.api.request("GET", `/oauth2/applications/${applicationId}/assets`);
     return new Map(assets.map(({ id, name }) => [name, id]));
   };
   try {
-    const id = (await loadOnce(assetIds, applicationId, load)).get(image.toLowerCase());
+    const id = (await loadOnce(assetIds, applicationId, loadAssetIds)).get(image.toLowerCase());
     return id === undefined ? null : assetPath(applicationId, id, size);
   } catch {
     return null;

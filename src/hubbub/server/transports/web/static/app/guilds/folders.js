@@ -31,7 +31,7 @@ const folderName = (folder, state) =>
   folder.name || folder.guild_ids.map(id => state.guilds.get(id)?.name ?? t("Unknown guild")).join(", ");
 
 /** Store a new order of guilds and announce `announcement` to screen readers. */
-function save(context, folders, announcement) {
+function saveOrder(context, folders, announcement) {
   return runAndReport(async () => {
     await saveGuildFolders(context, folders);
     announce(announcement);
@@ -53,14 +53,14 @@ export function openGuildMoveMenu(anchor, context, guildId) {
         label: t("Move to {name}", { name: folderName(other, state) }),
         icon: "inbox",
         onClick: () =>
-          save(context, addToFolder(folders, guildId, other.id), t("{name} is in the folder now.", { name })),
+          saveOrder(context, addToFolder(folders, guildId, other.id), t("{name} is in the folder now.", { name })),
       })),
     {
       label: t("New folder"),
       icon: "plus",
       onClick: async () => {
         const changedFolders = createFolder(folders, guildId);
-        if (await save(context, changedFolders, t("Folder created.")))
+        if (await saveOrder(context, changedFolders, t("Folder created.")))
           openFolderDialog(context, folderOf(changedFolders, guildId).id);
       },
     },
@@ -68,14 +68,14 @@ export function openGuildMoveMenu(anchor, context, guildId) {
       label: t("Remove from folder"),
       icon: "close",
       onClick: () =>
-        save(context, removeFromFolder(folders, guildId), t("{name} is outside of folders now.", { name })),
+        saveOrder(context, removeFromFolder(folders, guildId), t("{name} is outside of folders now.", { name })),
     },
   ]);
 }
 
 function moveGuild(context, guildId, step) {
   const name = context.state.guilds.get(guildId)?.name ?? t("The guild");
-  return save(
+  return saveOrder(
     context,
     stepGuild(guildFolders(context.state), guildId, step),
     step < 0 ? t("{name} moved up.", { name }) : t("{name} moved down.", { name }),
@@ -90,7 +90,8 @@ export function openFolderMenu(anchor, context, folderId) {
   if (folder === undefined) return;
   const name = folderName(folder, state);
   const channels = folder.guild_ids.flatMap(id => state.channelsOf(id));
-  const move = step => save(context, stepEntry(folders, folderKey(folder), step), t("{name} moved.", { name }));
+  const moveFolder = step =>
+    saveOrder(context, stepEntry(folders, folderKey(folder), step), t("{name} moved.", { name }));
   openMenu(anchor, name, [
     { label: t("Edit folder"), icon: "edit", onClick: () => openFolderDialog(context, folderId) },
     {
@@ -98,14 +99,14 @@ export function openFolderMenu(anchor, context, folderId) {
       icon: "check",
       onClick: () => runAndReport(() => markChannelsRead(context, channels)),
     },
-    { label: t("Move up"), icon: "up", onClick: () => move(-1) },
-    { label: t("Move down"), icon: "down", onClick: () => move(1) },
+    { label: t("Move up"), icon: "up", onClick: () => moveFolder(-1) },
+    { label: t("Move down"), icon: "down", onClick: () => moveFolder(1) },
     {
       label: t("Remove folder"),
       icon: "bin",
       danger: true,
       onClick: () =>
-        save(context, dissolveFolder(folders, folderId), t("Folder removed. Its guilds stay in the list.")),
+        saveOrder(context, dissolveFolder(folders, folderId), t("Folder removed. Its guilds stay in the list.")),
     },
   ]);
 }
@@ -177,7 +178,7 @@ export function makeGuildsMovable(list, context) {
     if (draggedKey === null || item === null) return;
     event.preventDefault();
     const place = dropPlace(event, item);
-    save(
+    saveOrder(
       context,
       dropEntry(guildFolders(context.state), draggedKey, item.dataset.move, place),
       t("Order of guilds changed."),
@@ -194,7 +195,8 @@ export function makeGuildsMovable(list, context) {
     if (step === undefined || item === null) return;
     event.preventDefault();
     const key = item.dataset.move;
-    if (key.startsWith("folder-")) save(context, stepEntry(guildFolders(context.state), key, step), t("Folder moved."));
+    if (key.startsWith("folder-"))
+      saveOrder(context, stepEntry(guildFolders(context.state), key, step), t("Folder moved."));
     else moveGuild(context, key, step);
   });
 }

@@ -1,4 +1,8 @@
-/** Changes of the order of guilds as functions that return a list of folders, and the lookup of a guild's folder. */
+/**
+ * Changes of the order of guilds as functions that return a list of folders, and the lookup of a guild's folder.
+ *
+ * A folder with the ID null is a guild outside of folders.
+ */
 
 import { folderKey, singleGuild } from "../state/guild_order.js";
 
@@ -57,12 +61,12 @@ export function addToFolder(folders, guildId, folderId) {
 /** Create a folder at the place of a guild. It contains the guild and, unless `otherId` is null, a second guild. */
 export function createFolder(folders, guildId, otherId = null) {
   const foldersWithoutOther = otherId === null ? folders : withoutGuild(folders, otherId);
-  const outside =
+  const foldersWithGuildOutside =
     folderOf(foldersWithoutOther, guildId) === null
       ? foldersWithoutOther
       : removeFromFolder(foldersWithoutOther, guildId);
   const id = 1 + Math.floor(Math.random() * FOLDER_ID_MAX);
-  return outside.map(folder =>
+  return foldersWithGuildOutside.map(folder =>
     folder.id === null && folder.guild_ids[0] === guildId
       ? { ...folder, id, guild_ids: otherId === null ? [guildId] : [guildId, otherId] }
       : folder,

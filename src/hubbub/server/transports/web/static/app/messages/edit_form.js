@@ -13,7 +13,7 @@ export function showEditForm(node, message, context, timeline) {
   const { text, mentions } = showMentionNames(message.content, { context, message });
   const errorLine = h("p", { class: "error", role: "alert", hidden: true });
   const stopEditing = () => timeline.toolbar.stopEditing(message.id);
-  const save = async () => {
+  const saveMessage = async () => {
     const editedText = resolveMentionNames(input.value, mentions).trim();
     input.disabled = true;
     const module = editedText === message.content ? null : await loadModule(() => import("../content/emoji/text.js"));
@@ -51,7 +51,7 @@ export function showEditForm(node, message, context, timeline) {
     oninput: () => growToContent(input),
     onkeydown: event => {
       if (event.key === "Escape") stopEditing();
-      else if (event.key === "Enter" && !event.shiftKey && !event.isComposing) save();
+      else if (event.key === "Enter" && !event.shiftKey && !event.isComposing) saveMessage();
       else return;
       event.preventDefault();
       event.stopPropagation();
@@ -68,8 +68,8 @@ export function showEditForm(node, message, context, timeline) {
     h(
       "p",
       { class: "small" },
-      tNodes("{save} (Enter) · {cancel} (Escape)", {
-        save: h("button", { type: "button", class: "link", onclick: save }, t("Save")),
+      tNodes("{saveMessage} (Enter) · {cancel} (Escape)", {
+        save: h("button", { type: "button", class: "link", onclick: saveMessage }, t("Save")),
         cancel: h("button", { type: "button", class: "link", onclick: stopEditing }, t("Cancel")),
       }),
     ),

@@ -155,8 +155,8 @@ async function forwardTo({ api }, channelId, message, comment) {
     channel_id: message.channel_id,
     message_id: message.id,
   };
-  const send = json =>
+  const sendMessage = json =>
     api.request("POST", path, { json: { ...json, nonce: createMessageNonce(), enforce_nonce: true } });
-  await send({ message_reference: reference });
-  if (comment) await send({ content: comment });
+  await sendMessage({ message_reference: reference });
+  if (comment) await sendMessage({ content: comment });
 }

@@ -34,9 +34,9 @@ export class MessageToolbar {
 
   /** Show the toolbar on the hovered or focused row of a list, open profiles by a click, and menus by a right click. */
   attach(list) {
-    const show = event => this.#show(event.target.closest?.(".message[data-message-id]"));
-    list.addEventListener("pointerover", show);
-    list.addEventListener("focusin", show);
+    const showForEvent = event => this.#show(event.target.closest?.(".message[data-message-id]"));
+    list.addEventListener("pointerover", showForEvent);
+    list.addEventListener("focusin", showForEvent);
     list.addEventListener("pointerleave", () => this.#bar.contains(document.activeElement) || this.#bar.remove());
     list.addEventListener("click", event => {
       const userId = event.target.closest?.("[data-user-id]")?.dataset.userId;

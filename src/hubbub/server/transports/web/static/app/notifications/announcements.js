@@ -14,7 +14,7 @@ export function createAnnouncements(context) {
   let announcements = [];
   let timer = 0;
 
-  function draw() {
+  function drawAnnouncements() {
     const now = Date.now();
     announcements = announcements.filter(announcement => Date.parse(announcement.ends_at) > now);
     node.hidden = !announcements.length;
@@ -29,7 +29,7 @@ export function createAnnouncements(context) {
     clearTimeout(timer);
     const remainingTimesMs = announcements.map(announcement => Date.parse(announcement.ends_at) - now);
     timer = setTimeout(
-      refresh,
+      refreshAnnouncements,
       Math.min(REFRESH_MS, TIMER_MAX_MS, ...remainingTimesMs.map(remainingMs => remainingMs + 1000)),
     );
   }
@@ -54,19 +54,19 @@ export function createAnnouncements(context) {
 
   function dismiss(id) {
     announcements = announcements.filter(announcement => announcement.id !== id);
-    draw();
+    drawAnnouncements();
     runAndReport(() => context.api.request("POST", `/users/@me/announcements/${id}/dismiss`));
   }
 
-  async function refresh() {
+  async function refreshAnnouncements() {
     try {
       announcements = await context.api.request("GET", "/users/@me/announcements");
     } catch {
       // The next refresh tries again; an announcement is not worth an error message.
     }
-    draw();
+    drawAnnouncements();
   }
 
-  context.gateway.addEventListener("READY", refresh);
+  context.gateway.addEventListener("READY", refreshAnnouncements);
   return node;
 }

@@ -30,15 +30,15 @@ function treeNode(key, value, depth) {
     {
       open: depth < OPEN_DEPTH,
       // Children of a closed object are built when it is opened.
-      ontoggle: () => node.open && fill(),
+      ontoggle: () => node.open && buildChildren(),
     },
     h("summary", null, label, h("span", { class: "muted" }, preview(value, open, close))),
     body,
   );
-  function fill() {
+  function buildChildren() {
     if (body.childElementCount === 0) body.append(...entries.map(([name, item]) => treeNode(name, item, depth + 1)));
   }
-  if (depth < OPEN_DEPTH) fill();
+  if (depth < OPEN_DEPTH) buildChildren();
   return node;
 }
 

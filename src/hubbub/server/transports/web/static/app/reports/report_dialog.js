@@ -46,7 +46,7 @@ export function openReportDialog({ api }, target, title) {
       t("Tell the operators what they need to know."),
     );
     const submitButton = h("button", { type: "submit", class: "button danger" }, t("Send report"));
-    const send = async event => {
+    const sendReport = async event => {
       event.preventDefault();
       submitButton.disabled = true;
       const json = { ...target, reason: reason.input.value, comment: comment.input.value };
@@ -57,7 +57,7 @@ export function openReportDialog({ api }, target, title) {
     };
     return h(
       "form",
-      { class: "stack", onsubmit: send },
+      { class: "stack", onsubmit: sendReport },
       h(
         "p",
         { class: "muted" },

@@ -21,27 +21,32 @@ function build(view) {
     view.onChange(() => view.access.hasPermissions(Permissions.MANAGE_GUILD) && view.show(TEMPLATES_SCREEN.id));
     return lockedNotice(t("You cannot see the template. {reason}", { reason: denialReason }));
   }
-  const load = async () => (await context.api.request("GET", `/guilds/${guildId}/templates`))[0] ?? null;
-  return loadAndShow(view, TEMPLATES_SCREEN.label, load, template => buildTemplate(view, template, load));
+  const loadTemplate = async () => (await context.api.request("GET", `/guilds/${guildId}/templates`))[0] ?? null;
+  return loadAndShow(view, TEMPLATES_SCREEN.label, loadTemplate, template =>
+    buildTemplate(view, template, loadTemplate),
+  );
 }
 
-function buildTemplate(view, loadedTemplate, load) {
+function buildTemplate(view, loadedTemplate, loadTemplate) {
   const node = h("div", { class: "settings-form" });
-  const show = template => {
+  const showTemplate = template => {
     const version = JSON.stringify(template);
     if (node.dataset.version === version) return;
     node.dataset.version = version;
     const hasFocus = node.contains(document.activeElement);
-    setChildren(node, template === null ? emptyContent(view, show) : templateContent(view, template, show));
+    setChildren(
+      node,
+      template === null ? emptyContent(view, showTemplate) : templateContent(view, template, showTemplate),
+    );
     if (hasFocus || document.activeElement === document.body) node.querySelector("button")?.focus();
   };
-  const reload = createReload(node, load, show);
+  const reload = createReload(node, loadTemplate, showTemplate);
   view.onChange(() => {
     if (!view.access.hasPermissions(Permissions.MANAGE_GUILD)) view.show(TEMPLATES_SCREEN.id);
     // Templates have no events: `is_dirty` in the response is whether the guild changed since the last sync.
     else reload();
   });
-  show(loadedTemplate);
+  showTemplate(loadedTemplate);
   return [
     h(
       "p",
@@ -64,7 +69,7 @@ const templateFields = () => ({
   }),
 });
 
-function emptyContent({ context, guildId }, show) {
+function emptyContent({ context, guildId }, showTemplate) {
   const create = async () => {
     let template = null;
     const isConfirmed = await openActionDialog({
@@ -77,7 +82,7 @@ function emptyContent({ context, guildId }, show) {
       },
     });
     if (!isConfirmed) return;
-    show(template);
+    showTemplate(template);
     showNotice(t("Template created."), "done");
   };
   return [
@@ -98,12 +103,12 @@ function usageNodes({ usage_count: count, updated_at: updatedAt }) {
     : tNodes("Used {count} times · synced {time}", { count, time });
 }
 
-function templateContent({ context, guildId }, template, show) {
+function templateContent({ context, guildId }, template, showTemplate) {
   const path = `/guilds/${guildId}/templates/${template.code}`,
     link = `${context.webUrl}/template/${template.code}`;
   const sync = () =>
     runAndReport(async () => {
-      show(await context.api.request("PUT", path));
+      showTemplate(await context.api.request("PUT", path));
       showNotice(t("The template has the current channels, roles and settings."), "done");
     });
   const copy = () =>
@@ -120,7 +125,7 @@ function templateContent({ context, guildId }, template, show) {
       label: t("Save"),
       danger: false,
       fields,
-      run: async values => show(await context.api.request("PATCH", path, { json: values })),
+      run: async values => showTemplate(await context.api.request("PATCH", path, { json: values })),
     });
   };
   const remove = async () => {
@@ -131,7 +136,7 @@ function templateContent({ context, guildId }, template, show) {
       run: () => context.api.request("DELETE", path),
     });
     if (!isConfirmed) return;
-    show(null);
+    showTemplate(null);
     showNotice(t("Template deleted."), "done");
   };
   const isChanged = Boolean(template.is_dirty);

@@ -36,7 +36,7 @@ export function createSuggestField({ label, id, fetchSuggestions, maxlength, inp
     inputmode,
     oninput: onInput,
     onfocus: onInput,
-    onblur: close,
+    onblur: closeList,
     onkeydown: onKeydown,
   });
   let visibleSuggestions = [];
@@ -54,10 +54,10 @@ export function createSuggestField({ label, id, fetchSuggestions, maxlength, inp
     clearTimeout(timer);
     if (chosenSuggestion && chosenSuggestion.text === input.value) return;
     chosenSuggestion = null;
-    timer = setTimeout(update, DEBOUNCE_MS);
+    timer = setTimeout(updateSuggestions, DEBOUNCE_MS);
   }
 
-  async function update() {
+  async function updateSuggestions() {
     requestId += 1;
     const currentRequest = requestId;
     let suggestions = null;
@@ -93,10 +93,10 @@ export function createSuggestField({ label, id, fetchSuggestions, maxlength, inp
           ? ""
           : t("No results.");
     status.hidden = !status.textContent;
-    open();
+    openList();
   }
 
-  function open() {
+  function openList() {
     if (!popup.matches(":popover-open")) popup.showPopover();
     input.setAttribute("aria-expanded", String(visibleSuggestions.length > 0));
     const box = input.getBoundingClientRect();
@@ -109,7 +109,7 @@ export function createSuggestField({ label, id, fetchSuggestions, maxlength, inp
     popup.style.bottom = opensAbove ? `${window.innerHeight - box.top + 4}px` : "auto";
   }
 
-  function close() {
+  function closeList() {
     clearTimeout(timer);
     requestId += 1;
     if (popup.matches(":popover-open")) popup.hidePopover();
@@ -135,7 +135,7 @@ export function createSuggestField({ label, id, fetchSuggestions, maxlength, inp
     const { name, value } = visibleSuggestions[index];
     input.value = name;
     chosenSuggestion = { text: input.value, value };
-    close();
+    closeList();
     input.dispatchEvent(new Event("change", { bubbles: true }));
   }
 
@@ -143,7 +143,7 @@ export function createSuggestField({ label, id, fetchSuggestions, maxlength, inp
     if (!visibleSuggestions.length) {
       if (event.key === "Escape" && popup.matches(":popover-open")) {
         event.stopPropagation();
-        close();
+        closeList();
       }
       return;
     }
@@ -151,7 +151,7 @@ export function createSuggestField({ label, id, fetchSuggestions, maxlength, inp
     if (event.key === "ArrowDown") setActive(activeIndex >= lastIndex ? 0 : activeIndex + 1);
     else if (event.key === "ArrowUp") setActive(activeIndex <= 0 ? lastIndex : activeIndex - 1);
     else if (event.key === "Enter" && activeIndex >= 0) pick(event, activeIndex);
-    else if (event.key === "Escape") close();
+    else if (event.key === "Escape") closeList();
     else if (event.key === "Tab" && activeIndex >= 0) return void pick({ preventDefault() {} }, activeIndex);
     else return;
     event.preventDefault();

@@ -103,6 +103,7 @@ class Encryption {
     this.connectedIds = new Set();
     /** IDs of users by the SSRC of their audio or video. @type {Map<number, string>} */
     this.senders = new Map();
+    /** Numbers of frames: `passed` were not encrypted, `dropped` could not be encrypted or decrypted yet. */
     this.statistics = { encrypted: 0, decrypted: 0, failed: 0, passed: 0, dropped: 0 };
     if (version) this.#sendKeyPackage();
     this.#reportStatus();
@@ -134,7 +135,7 @@ class Encryption {
   }
 
   #sendKeyPackage() {
-    send(VoiceOpcode.MLS_KEY_PACKAGE, this.session.getSerializedKeyPackage());
+    sendToGateway(VoiceOpcode.MLS_KEY_PACKAGE, this.session.getSerializedKeyPackage());
   }
 
   /** Leave the group and offer to join it again. */
@@ -160,7 +161,7 @@ class Encryption {
         toBuffer(proposals.subarray(1)),
         recognizedIds,
       );
-      if (commit) send(VoiceOpcode.MLS_COMMIT_WELCOME, concatenate(commit, welcome ?? new Uint8Array()));
+      if (commit) sendToGateway(VoiceOpcode.MLS_COMMIT_WELCOME, concatenate(commit, welcome ?? new Uint8Array()));
     } catch (error) {
       this.#recover(0, error);
     }
@@ -182,14 +183,14 @@ class Encryption {
   /** Report an invalid proposal, commit or welcome, and join the group again (spec/voice.md#10). */
   #recover(transitionId, error) {
     postMessage({ kind: "recovered", reason: error.stack });
-    send(VoiceOpcode.MLS_INVALID_COMMIT_WELCOME, { transition_id: transitionId });
+    sendToGateway(VoiceOpcode.MLS_INVALID_COMMIT_WELCOME, { transition_id: transitionId });
     this.#restart();
   }
 
   #prepareTransition(transitionId, version) {
     this.transitions.set(transitionId, version);
     if (transitionId === 0) this.#executeTransition(0);
-    else send(VoiceOpcode.DAVE_TRANSITION_READY, { transition_id: transitionId });
+    else sendToGateway(VoiceOpcode.DAVE_TRANSITION_READY, { transition_id: transitionId });
   }
 
   #executeTransition(transitionId) {
@@ -282,7 +283,7 @@ function concatenate(first, second) {
 }
 
 /** Ask the page to send a message to the voice gateway. */
-function send(op, data) {
+function sendToGateway(op, data) {
   postMessage({ kind: "send", op, data: data instanceof Uint8Array ? new Uint8Array(data) : data });
 }
 
@@ -291,7 +292,7 @@ let encryption = null;
 let davey = null;
 let queue = Promise.resolve();
 
-async function handle({ kind, op, data, ...options }) {
+async function handleMessage({ kind, op, data, ...options }) {
   if (kind === "load") {
     davey ??= await loadDavey();
     postMessage({ kind: "loaded" });
@@ -302,9 +303,9 @@ async function handle({ kind, op, data, ...options }) {
   else if (kind === "statistics") postMessage({ kind: "statistics", ...encryption?.statistics });
 }
 
-// Messages are handled in order, although loading takes a while.
+// Each message waits for the one before it, because messages arrive while davey is loading.
 self.addEventListener("message", ({ data }) => {
-  queue = queue.then(() => handle(data)).catch(error => postMessage({ kind: "failed", reason: error.stack }));
+  queue = queue.then(() => handleMessage(data)).catch(error => postMessage({ kind: "failed", reason: error.stack }));
 });
 
 // Encrypt the frames of each sender of the page, and decrypt those of each receiver.

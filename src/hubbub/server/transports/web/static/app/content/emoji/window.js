@@ -42,7 +42,7 @@ export function openEmojiWindow(anchor, context, choose) {
     "aria-label": t("Search emoji"),
     "aria-controls": grid.node.id,
     autocomplete: "off",
-    oninput: () => draw(),
+    oninput: () => drawContent(),
     onkeydown: event => {
       if (event.isComposing) return;
       if (event.key === "Enter" && emojiSet === null) isEnterPending = true;
@@ -108,7 +108,7 @@ export function openEmojiWindow(anchor, context, choose) {
       showError(error);
     }
     drawTones();
-    draw();
+    drawContent();
   }
 
   const customCell = emoji => ({
@@ -117,7 +117,7 @@ export function openEmojiWindow(anchor, context, choose) {
   });
   const unicodeCell = entry => ({ label: entry.name, emoji: { id: null, name: withTone(entry, tone()) } });
 
-  function draw() {
+  function drawContent() {
     const query = search.value.trim().toLowerCase().replace(/^:|:$/g, "");
     const guilds = listGuildEmoji(context);
     if (query) {
@@ -178,14 +178,14 @@ export function openEmojiWindow(anchor, context, choose) {
   }
 
   drawTones();
-  draw();
+  drawContent();
   const close = openPopup(anchor, node, { focus: search });
   grid.draw();
   loadEmojiSet().then(loadedSet => {
     if (!node.isConnected) return;
     emojiSet = loadedSet;
     toneButton.hidden = loadedSet.groups.length === 1;
-    draw();
+    drawContent();
     if (isEnterPending) grid.pickActive();
   });
 }

@@ -28,8 +28,8 @@ function build(view, focusedId = null) {
   let tree = [];
   /** The member whose access is shown, or null. */
   let viewer = null;
-  const find = id => state.channels.get(id);
-  const moves = new TreeMoves(find);
+  const findChannel = id => state.channels.get(id);
+  const moves = new TreeMoves(findChannel);
   const list = h("ul", { class: "settings-list channel-tree", "aria-label": t("Channels") });
   const notice = h("div", { class: "settings-access" });
   const createButton = h(
@@ -58,8 +58,8 @@ function build(view, focusedId = null) {
     reconcile(
       list,
       tree.flatMap(([groupId, ids]) => {
-        const category = groupId === null ? undefined : find(groupId);
-        const channels = ids.map(find).filter(Boolean);
+        const category = groupId === null ? undefined : findChannel(groupId);
+        const channels = ids.map(findChannel).filter(Boolean);
         return [
           ...(category === undefined ? [] : [categoryEntry(category, channels.length, options)]),
           ...channels.map(channel => channelEntry(channel, category !== undefined, options)),
@@ -77,22 +77,22 @@ function build(view, focusedId = null) {
     setError() {},
     setDisabled() {},
   };
-  const move = changedTree => {
+  const moveChannels = changedTree => {
     if (view.access.hasPermissions(Permissions.MANAGE_CHANNELS)) field.write(changedTree);
   };
   const status = makeSortable(list, {
     read: field.read,
     write: field.write,
-    step: (id, direction) => move(moves.step(tree, id, direction)),
-    place: (id, otherId, isAfter) => move(moves.place(tree, id, otherId, isAfter)),
-    describe: id => describePlace(tree, id, find),
+    step: (id, direction) => moveChannels(moves.step(tree, id, direction)),
+    place: (id, otherId, isAfter) => moveChannels(moves.place(tree, id, otherId, isAfter)),
+    describe: id => describePlace(tree, id, findChannel),
   });
   const current = () => listedChannels(state, guildId);
   const form = new SettingsForm(
     { order: field },
     { order: readTree(current()) },
     {
-      save: () => saveOrder(view, tree, find),
+      save: () => saveOrder(view, tree, findChannel),
       onInput: () => view.drawBar(),
     },
   );
@@ -126,14 +126,14 @@ function focusEntry(list, key) {
   (row?.querySelector("[data-focus=edit]") ?? list.closest(".settings-main"))?.focus();
 }
 
-async function saveOrder({ context, guildId }, tree, find) {
-  for (const json of buildPositionRequests(tree, find))
+async function saveOrder({ context, guildId }, tree, findChannel) {
+  for (const json of buildPositionRequests(tree, findChannel))
     await context.api.request("PATCH", `/guilds/${guildId}/channels`, { json });
 }
 
 /** Return the announcement of a channel's place after a move. */
-function describePlace(tree, id, find) {
-  const { name } = find(id);
+function describePlace(tree, id, findChannel) {
+  const { name } = findChannel(id);
   const categories = tree.slice(1).map(([groupId]) => groupId);
   if (categories.includes(id)) {
     const place = categories.indexOf(id) + 1;
@@ -143,7 +143,7 @@ function describePlace(tree, id, find) {
   const placeholders = { name, place: ids.indexOf(id) + 1, count: ids.length };
   return groupId === null
     ? t("{name}: {place} of {count} in no category.", placeholders)
-    : t("{name}: {place} of {count} in {category}.", { ...placeholders, category: find(groupId).name });
+    : t("{name}: {place} of {count} in {category}.", { ...placeholders, category: findChannel(groupId).name });
 }
 
 /** Return whether members without roles cannot see a channel. */

@@ -15,28 +15,28 @@ import { settingsTabs } from "../forms/tabs.js";
 /** Show the page of a channel; `goBack` shows the list again. */
 export async function openChannel(view, channelId, goBack) {
   const { context } = view;
-  const find = () => context.state.channels.get(channelId);
-  const channel = find();
+  const findChannel = () => context.state.channels.get(channelId);
+  const channel = findChannel();
   if (channel === undefined) return;
   let regions = [];
   if (isVoice(channel))
     await runAndReport(async () => {
       regions = await context.api.request("GET", `/guilds/${view.guildId}/regions`);
     });
-  if (find() !== undefined && view.main.isConnected) buildPage(view, channelId, find, regions, goBack);
+  if (findChannel() !== undefined && view.main.isConnected) buildPage(view, channelId, findChannel, regions, goBack);
 }
 
-function buildPage(view, channelId, find, regions, goBack) {
-  const channel = find();
+function buildPage(view, channelId, findChannel, regions, goBack) {
+  const channel = findChannel();
   const general = channelFields(view, channel, regions),
     posts = isForum(channel) ? forumFields(view, channel) : {},
-    overwrites = overwritesSetting(view, find);
+    overwrites = overwritesSetting(view, findChannel);
   const valuesOf = current => ({
     ...channelValues(current),
     permission_overwrites: normalizeOverwrites(current.permission_overwrites),
   });
   const form = new SettingsForm({ ...general, ...posts, permission_overwrites: overwrites }, valuesOf(channel), {
-    save: changes => save(view, channelId, changes, overwrites.base()),
+    save: changes => saveChannel(view, channelId, changes, overwrites.base()),
     onInput: () => view.drawBar(),
   });
   view.useForm(form);
@@ -62,10 +62,10 @@ function buildPage(view, channelId, find, regions, goBack) {
     notice.replaceChildren(...texts.map(text => lockedNotice(text)));
     for (const field of [...Object.values(general), ...Object.values(posts)]) field.setDisabled(denialReason !== null);
     overwrites.updateDenials();
-    drawDeletion(deletion, view, find(), denialReason, () => (isDeletedHere = true));
+    drawDeletion(deletion, view, findChannel(), denialReason, () => (isDeletedHere = true));
   };
   view.onChange(({ kind, id }) => {
-    const current = find();
+    const current = findChannel();
     if (current === undefined) {
       goBack();
       if (!isDeletedHere) showNotice(t("{name} was deleted by someone else.", { name }));
@@ -93,7 +93,7 @@ function buildPage(view, channelId, find, regions, goBack) {
  * Send the changes of the channel, then those of its overwrites; return the stored values, or undefined if only
  * overwrites changed.
  */
-async function save({ context }, channelId, { permission_overwrites: overwrites, ...changes }, base) {
+async function saveChannel({ context }, channelId, { permission_overwrites: overwrites, ...changes }, base) {
   let storedChannel;
   if (Object.keys(changes).length)
     storedChannel = await context.api.request("PATCH", `/channels/${channelId}`, { json: changes });

@@ -57,22 +57,22 @@ function tagsSetting(view) {
     t("Add tag"),
   );
   const emit = () => list.dispatchEvent(new Event("input", { bubbles: true }));
-  const set = changedTags => {
+  const setTags = changedTags => {
     tags = changedTags;
     drawTags();
     emit();
   };
-  const change = (key, changes) => set(tags.map(tag => (tag.key === key ? { ...tag, ...changes } : tag)));
+  const change = (key, changes) => setTags(tags.map(tag => (tag.key === key ? { ...tag, ...changes } : tag)));
   const addTag = () => {
     const key = `new-${(newTagCount += 1)}`;
-    set([...tags, { key, name: "", moderated: false, emoji_id: null, emoji_name: null }]);
+    setTags([...tags, { key, name: "", moderated: false, emoji_id: null, emoji_name: null }]);
     list.lastElementChild.querySelector("input").focus();
   };
   const remove = key => {
-    set(tags.filter(tag => tag.key !== key));
+    setTags(tags.filter(tag => tag.key !== key));
     addButton.focus();
   };
-  const setOrder = keys => set(keys.map(key => tags.find(tag => tag.key === key)));
+  const setOrder = keys => setTags(keys.map(key => tags.find(tag => tag.key === key)));
   const keys = () => tags.map(tag => tag.key);
   const drawTags = () => {
     addButton.disabled = isDisabled || tags.length >= FORUM_TAGS_MAX;
@@ -94,7 +94,7 @@ function tagsSetting(view) {
   };
   const status = makeSortable(list, {
     read: () => tags,
-    write: set,
+    write: setTags,
     step: (key, direction) => setOrder(stepId(keys(), key, direction)),
     place: (key, other, isAfter) => setOrder(placeId(keys(), key, other, isAfter)),
     describe: key => describePlace(tags.find(tag => tag.key === key).name, keys().indexOf(key), tags.length),

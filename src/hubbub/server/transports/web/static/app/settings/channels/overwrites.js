@@ -194,7 +194,7 @@ export function overwritesSetting(view, findChannel) {
     targetId = guildId;
   const rows = new Map();
   const node = h("div", { class: "settings-form" });
-  const set = overwrites => {
+  const setOverwrites = overwrites => {
     value = overwrites;
     drawOverwrites();
     node.dispatchEvent(new Event("input", { bubbles: true }));
@@ -204,7 +204,7 @@ export function overwritesSetting(view, findChannel) {
   });
   privacy.node.addEventListener("change", event => {
     event.stopPropagation();
-    set(withPrivacy(value, guildId, privacy.read()));
+    setOverwrites(withPrivacy(value, guildId, privacy.read()));
   });
   const sync = h("div", { class: "sync-state" });
   const targets = h("div", { class: "overwrite-target" });
@@ -217,7 +217,7 @@ export function overwritesSetting(view, findChannel) {
       addPicker.set([]);
       targetId = choice.value;
       const isRole = view.guild.roles.some(role => role.id === targetId);
-      set(
+      setOverwrites(
         withOverwrite(value, {
           id: targetId,
           type: isRole ? OverwriteType.ROLE : OverwriteType.MEMBER,
@@ -237,7 +237,7 @@ export function overwritesSetting(view, findChannel) {
     value.find(({ id }) => id === targetId) ?? { id: guildId, type: OverwriteType.ROLE, allow: "0", deny: "0" };
   const choose = (bit, state) => {
     const { id, type: targetType, allow, deny } = shownOverwrite();
-    set(
+    setOverwrites(
       withOverwrite(value, {
         id,
         type: targetType,
@@ -261,9 +261,13 @@ export function overwritesSetting(view, findChannel) {
       ),
       isSynced
         ? null
-        : actionButton(t("Sync with category"), () => set(normalizeOverwrites(parent.permission_overwrites)), {
-            denialReason,
-          }),
+        : actionButton(
+            t("Sync with category"),
+            () => setOverwrites(normalizeOverwrites(parent.permission_overwrites)),
+            {
+              denialReason,
+            },
+          ),
     );
   };
   const drawTargets = denialReason => {
@@ -282,7 +286,7 @@ export function overwritesSetting(view, findChannel) {
     });
     select.node.addEventListener("input", event => event.stopPropagation());
     const remove = () => {
-      set(value.filter(({ id }) => id !== targetId));
+      setOverwrites(value.filter(({ id }) => id !== targetId));
       targets.querySelector("select").focus();
     };
     const [label, name] =

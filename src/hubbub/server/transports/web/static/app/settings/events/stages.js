@@ -64,7 +64,7 @@ function stageEntry(view, channel) {
         details: [stage?.topic ?? t("Not live"), denialReason],
         actions:
           stage === undefined
-            ? [button(t("Start stage"), () => start(view, channel))]
+            ? [button(t("Start stage"), () => startStage(view, channel))]
             : [
                 button(t("Change topic"), () => changeTopic(view, channel, stage)),
                 button(t("End stage"), () => end(view, channel, stage), true),
@@ -75,7 +75,7 @@ function stageEntry(view, channel) {
 
 const topicSetting = () => textSetting(t("Topic"), { maxlength: STAGE_TOPIC_MAX, required: true });
 
-async function start(view, channel) {
+async function startStage(view, channel) {
   const mentionDenialReason = view.access.findChannelDenialReason(Permissions.MENTION_EVERYONE, channel.id);
   const notify = switchSetting(t("Notify everyone"), { hint: mentionDenialReason ?? undefined });
   notify.setDisabled(mentionDenialReason !== null);

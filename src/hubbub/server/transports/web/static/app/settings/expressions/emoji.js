@@ -59,7 +59,7 @@ function build(view) {
       }),
     details: ({ access }, emoji) => [rolesText(access, emoji)],
     tag: emoji => (emoji.animated ? t("Animated") : null),
-    create,
+    create: createEmoji,
     edit,
     isChange: ({ guild }) => {
       const isChanged = guild.emojis !== knownEmojis;
@@ -91,7 +91,7 @@ function nameFromFile({ name }) {
   return base.length < EMOJI_NAME_MIN ? "" : base.slice(0, EMOJI_NAME_MAX);
 }
 
-async function create(view) {
+async function createEmoji(view) {
   let createdEmoji = null;
   const name = nameSetting();
   const image = uploadSetting(t("Image"), {

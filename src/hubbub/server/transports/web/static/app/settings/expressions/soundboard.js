@@ -40,7 +40,7 @@ function build(view) {
     image: ({ guild }, sound) => h("span", { class: "sound-emoji", "aria-hidden": "true" }, emojiNode(guild, sound)),
     details: (_view, sound) => [t("Volume {percentage}", { percentage: percentage(sound.volume) })],
     extraActions: (_view, sound) => [iconButton("play", t("Play {name}", { name: sound.name }), () => play(sound))],
-    create,
+    create: createSound,
     edit,
     isChange: (_view, { kind }) => kind === "sounds",
   });
@@ -104,7 +104,7 @@ const bodyOf = ({ emoji_name: emoji, ...values }) => ({
   emoji_name: emoji?.emoji_name ?? null,
 });
 
-async function create(view) {
+async function createSound(view) {
   let createdSound = null;
   const fields = commonFields(view, { name: "", volume: 1 });
   const sound = uploadSetting(t("Sound"), {

@@ -47,7 +47,7 @@ function build(view) {
     isFull: (guild, stickers) => stickers.length >= maxOf(guild),
     image: (_view, sticker) => stickerImage(sticker),
     details: (_view, sticker) => [sticker.description || null, t("Suggested for: {tags}", { tags: sticker.tags })],
-    create,
+    create: createSticker,
     edit,
     isChange: ({ guild }) => {
       const isChanged = guild.stickers !== knownStickers;
@@ -78,7 +78,7 @@ const textFields = () => ({
   }),
 });
 
-async function create(view) {
+async function createSticker(view) {
   let createdSticker = null;
   const file = uploadSetting(t("File"), {
     hint: FILE_HINT,

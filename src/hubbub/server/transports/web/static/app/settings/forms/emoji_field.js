@@ -47,7 +47,7 @@ export function emojiSetting(view, label, { hint } = {}) {
     hint ? h("p", { class: "hint" }, hint) : null,
     controls,
   );
-  const set = emoji => {
+  const setEmoji = emoji => {
     value = emoji;
     drawControls();
     node.dispatchEvent(new Event("input", { bubbles: true }));
@@ -55,11 +55,11 @@ export function emojiSetting(view, label, { hint } = {}) {
   };
   const drawControls = () =>
     controls.replaceChildren(
-      emojiButton(view, value ?? {}, t("Choose {label}", { label: labelInSentence(label) }), set, isDisabled),
+      emojiButton(view, value ?? {}, t("Choose {label}", { label: labelInSentence(label) }), setEmoji, isDisabled),
       ...(value === null
         ? []
         : [
-            iconButton("close", t("Remove {name}", { name: labelInSentence(label) }), () => set(null), {
+            iconButton("close", t("Remove {name}", { name: labelInSentence(label) }), () => setEmoji(null), {
               disabled: isDisabled,
             }),
           ]),

@@ -22,7 +22,7 @@ export function settingsTabs(label, tabs) {
         class: "settings-tab",
         id: `${id}-${index}`,
         "aria-controls": `${id}-${index}-panel`,
-        onclick: () => choose(index),
+        onclick: () => chooseTab(index),
       },
       tab.label,
     ),
@@ -34,7 +34,7 @@ export function settingsTabs(label, tabs) {
       tab.content,
     ),
   );
-  const choose = index => {
+  const chooseTab = index => {
     buttons.forEach((button, other) => {
       button.setAttribute("aria-selected", String(other === index));
       button.tabIndex = other === index ? 0 : -1;
@@ -49,10 +49,10 @@ export function settingsTabs(label, tabs) {
     if (target === undefined) return;
     event.preventDefault();
     const next = (target + buttons.length) % buttons.length;
-    choose(next);
+    chooseTab(next);
     buttons[next].focus();
   });
-  panels.forEach((panel, index) => panel.addEventListener("settings-error", () => choose(index)));
-  choose(0);
+  panels.forEach((panel, index) => panel.addEventListener("settings-error", () => chooseTab(index)));
+  chooseTab(0);
   return buttons.length > 1 ? [list, ...panels] : panels;
 }

@@ -224,7 +224,7 @@ function moderationControls(view, member, close) {
     [t("Kick"), kick, access.findMemberDenialReason(Permissions.KICK_MEMBERS, member)],
     [t("Ban"), ban, access.findMemberDenialReason(Permissions.BAN_MEMBERS, member)],
   ];
-  const run = async action => {
+  const runAction = async action => {
     if (await action(view, member)) close();
   };
   const reasons = [...new Set(actions.map(([, , denialReason]) => denialReason).filter(Boolean))].map(denialReason => {
@@ -238,7 +238,7 @@ function moderationControls(view, member, close) {
       "div",
       { class: "row" },
       actions.map(([label, action, denialReason]) =>
-        actionButton(label, () => run(action), { danger: true, denialReason }),
+        actionButton(label, () => runAction(action), { danger: true, denialReason }),
       ),
     ),
     reasons,

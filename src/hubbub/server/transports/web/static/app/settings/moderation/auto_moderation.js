@@ -56,7 +56,7 @@ function buildList(view, loadedRules, load, focusedId) {
   };
   const createButton = h(
     "button",
-    { type: "button", class: "button small", onclick: () => create(view, rules, edit) },
+    { type: "button", class: "button small", onclick: () => createRule(view, rules, edit) },
     icon("plus"),
     t("Create rule"),
   );
@@ -110,7 +110,7 @@ function availableTriggers(rules) {
   return [...TRIGGER_TEXTS].filter(([type]) => count(type) < RULES_MAX_BY_TRIGGER[type]);
 }
 
-async function create(view, rules, edit) {
+async function createRule(view, rules, edit) {
   const options = availableTriggers(rules);
   if (!options.length) {
     showNotice(t("The guild has the maximum number of rules. Edit or delete one of them."));

@@ -24,13 +24,13 @@ function permissionDenialReason(access, role, bit) {
 
 /** Show the page of a role; `goBack` shows the list again. */
 export function openRole(view, roleId, goBack) {
-  const find = () => view.guild.roles.find(role => role.id === roleId);
-  const role = find();
+  const findRole = () => view.guild.roles.find(role => role.id === roleId);
+  const role = findRole();
   if (role === undefined) return;
   const isEveryone = roleId === view.guildId,
     features = new Set(view.guild.features ?? []);
-  const permissions = permissionsSetting(bit => permissionDenialReason(view.access, find() ?? role, bit));
-  const appearance = isEveryone ? {} : appearanceFields(find, role, features);
+  const permissions = permissionsSetting(bit => permissionDenialReason(view.access, findRole() ?? role, bit));
+  const appearance = isEveryone ? {} : appearanceFields(findRole, role, features);
   const fields = { ...appearance, permissions };
   const form = new SettingsForm(fields, valuesOf(role), {
     save: async changes =>
@@ -45,7 +45,7 @@ export function openRole(view, roleId, goBack) {
   const members = isEveryone ? null : roleMembers(view, roleId);
   const updateDenials = () => {
     const access = view.access,
-      current = find(),
+      current = findRole(),
       denialReason = access.findRoleDenialReason(current);
     notice.replaceChildren(...(denialReason === null ? [] : [viewOnlyNotice(explain(access, denialReason))]));
     for (const [fieldName, field] of Object.entries(appearance))
@@ -54,7 +54,7 @@ export function openRole(view, roleId, goBack) {
     if (!isEveryone) drawDeletion(deletion, view, current, denialReason, () => (isDeletedHere = true));
   };
   view.onChange(detail => {
-    const current = find();
+    const current = findRole();
     if (current === undefined) {
       goBack();
       if (!isDeletedHere) showNotice(t("{name} was deleted by someone else.", { name }));
@@ -109,14 +109,14 @@ function appearanceDenialReason(fieldName, features) {
     : null;
 }
 
-function appearanceFields(find, role, features) {
+function appearanceFields(findRole, role, features) {
   return {
     name: textSetting(t("Name"), { maxlength: ROLE_NAME_MAX }),
     colors: roleColorsSetting(features.has("ENHANCED_ROLE_COLORS")),
     icon: imageSetting(t("Icon"), {
       hint: t("A square image of at least 64 × 64 pixels."),
       preview: value => {
-        const path = roleIconPath({ ...(find() ?? role), icon: value });
+        const path = roleIconPath({ ...(findRole() ?? role), icon: value });
         return path === null
           ? h("span", { class: "muted small" }, t("No icon"))
           : h("img", { src: path, alt: "", class: "role-icon" });

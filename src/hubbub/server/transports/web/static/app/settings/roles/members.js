@@ -157,11 +157,11 @@ function openAddDialog(view, roleId, members, updateMember) {
         clearTimeout(timer);
         await context.api.request("PUT", `/guilds/${guildId}/members/${member.user.id}/roles/${roleId}`);
         updateMember(member, true);
-        await find();
+        await findMembers();
         status.textContent = t("{name} was added.", { name: nameOf(member) });
         search.node.querySelector("input").focus();
       });
-    const find = async () => {
+    const findMembers = async () => {
       const requestNumber = (requestCount += 1),
         query = search.read().trim();
       const loadedMembers = await (query
@@ -189,9 +189,9 @@ function openAddDialog(view, roleId, members, updateMember) {
     };
     search.node.addEventListener("input", () => {
       clearTimeout(timer);
-      timer = setTimeout(() => runAndReport(find), SEARCH_DELAY_MS);
+      timer = setTimeout(() => runAndReport(findMembers), SEARCH_DELAY_MS);
     });
-    runAndReport(find);
+    runAndReport(findMembers);
     return h(
       "div",
       { class: "stack" },

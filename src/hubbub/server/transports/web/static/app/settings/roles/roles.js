@@ -35,7 +35,7 @@ function build(view, focusedId = null) {
       roles = new Map(access.roles.map(role => [role.id, role]));
     const denialReason = access.findDenialReason(Permissions.MANAGE_ROLES);
     drawNotice(notice, denialReason, access.isOwner);
-    drawTools(tools, denialReason, () => create(view, edit));
+    drawTools(tools, denialReason, () => createRole(view, edit));
     const entries = order.flatMap(id => (roles.has(id) ? [roles.get(id)] : []));
     reconcile(list, [
       ...entries.map(role =>
@@ -157,7 +157,7 @@ function drawTools(tools, denialReason, onCreate) {
   tools.replaceChildren(button);
 }
 
-async function create(view, edit) {
+async function createRole(view, edit) {
   let role = null;
   const isDone = await openActionDialog({
     title: t("Create role"),
