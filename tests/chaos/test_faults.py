@@ -217,7 +217,6 @@ async def apply_faults(cluster: Cluster, workload: Workload, faults: dict[str, F
 async def test_the_history_of_clients_has_no_violation(
     tmp_path: Path, durable_postgres_url: str, start_nats_server: Callable[[], NatsServer], kind: str
 ) -> None:
-    # A process that was killed continues after its mark, which is ahead of the clock (decisions/0132).
     async with (
         running_proxied_cluster(tmp_path, durable_postgres_url, start_nats_server()) as cluster,
         running_workload(cluster.client, [cluster.api, cluster.other_api], cluster.gateway) as workload,
@@ -225,6 +224,7 @@ async def test_the_history_of_clients_has_no_violation(
         await workload.wait_acknowledged(REQUESTS_AFTER_FAULT)
         await apply_faults(cluster, workload, FAULTS[kind])
         await workload.finish()
+        # After a kill, new IDs begin above the high-water mark of the process, which is ahead of the clock (decisions/0132).
         violations = await workload.find_violations(
             cluster.gateway, id_lead_seconds=LEAD_MS / 1000 if kind == "processes" else 0.0
         )

@@ -13,6 +13,7 @@ from tests.contract.tables import SOURCE, display_path, parse_file, python_files
 FIRST_RELEASE_SCHEMA = 17
 """Number of the last migration of release 0.1.0. No released program uses an earlier schema, so the rule begins after it."""
 CONTRACTS_OF_THE_FIRST_RELEASE = {3, 5}
+"""Numbers of the migrations of release 0.1.0 that contract the schema."""
 
 _COLUMN_DEPENDENCY_PATTERN = re.compile(
     r"SELECT (?:DISTINCT )?\*|\b\w+\.\*\s*(?:,|FROM)|RETURNING \*|NATURAL JOIN|INSERT INTO \w+ (?:VALUES|SELECT)\b"

@@ -43,12 +43,12 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
         elif arguments.guild_id is not None:
             return print_error(f"unexpected argument {arguments.guild_id}")
         elif arguments.dry_run:
-            lines = _check(config, arguments.file)
+            lines = _describe_dry_run(config, arguments.file)
         elif arguments.owner is None:
             return print_error("name the owner of the new guild with --owner USERNAME")
         else:
             path = Path(arguments.file)
-            # The server has another working directory.
+            # Send an absolute path, because the server has another working directory.
             file = str(path.resolve()) if path.exists() else arguments.file
             with ProgressBar() as progress:
                 lines = _run_action(config, "import", {"file": file, "owner": arguments.owner}, progress.update)
@@ -89,7 +89,7 @@ async def _run_in_process(config: Config, name: str, values: dict[str, Any], pro
         await app.database.close()
 
 
-def _check(config: Config, file: str) -> list[str]:
+def _describe_dry_run(config: Config, file: str) -> list[str]:
     """Validate a file and return lines with the numbers of objects that an import would store.
 
     Nothing is stored, and no server is needed."""
@@ -130,7 +130,7 @@ async def import_file(app: App, values: dict[str, Any], progress: Progress) -> l
         ) from error
     finally:
         source.close()
-    return _describe(source, summary)
+    return _describe_import(source, summary)
 
 
 async def _open_template(app: App, code: str) -> Source:
@@ -140,7 +140,7 @@ async def _open_template(app: App, code: str) -> Source:
     return TemplateSource(row.snapshot.encode(), file=code, created_ms=row.updated_ms)
 
 
-def _describe(source: Source, summary: ImportSummary) -> list[str]:
+def _describe_import(source: Source, summary: ImportSummary) -> list[str]:
     if not summary.is_new:
         return [f"This file was imported before, as the guild {summary.guild_id}. Nothing changed."]
     lines = [f"Imported {source.guild_name} as the guild {summary.guild_id}:"]

@@ -33,7 +33,7 @@ export function passkeysSection(view) {
     fetchItems: () => api.request("GET", PATH),
     describeItem: passkey => passkeyEntry(view, passkey, () => list.refresh()),
   });
-  const add = async () => {
+  const addPasskey = async () => {
     if (await register(view)) await list.refresh();
   };
   return settingsSection(
@@ -50,7 +50,7 @@ export function passkeysSection(view) {
     h(
       "div",
       { class: "row" },
-      actionButton(t("Add passkey"), add, { denialReason: obstacle }),
+      actionButton(t("Add passkey"), addPasskey, { denialReason: obstacle }),
       obstacle === null ? null : h("span", { class: "muted small" }, obstacle),
     ),
   );
@@ -70,7 +70,7 @@ function passkeyEntry({ context, main }, passkey, onChange) {
     });
     if (isDone) await onChange();
   };
-  const remove = async () => {
+  const deletePasskey = async () => {
     const isDone = await openActionDialog({
       title: t("Remove {name}?", { name: passkey.name }),
       text: t("You can no longer log in with it. Delete it from your device or password manager too."),
@@ -96,7 +96,7 @@ function passkeyEntry({ context, main }, passkey, onChange) {
         details: [usage],
         actions: [
           actionButton(t("Rename"), rename, { name: t("Rename {name}", { name: passkey.name }) }),
-          actionButton(t("Remove"), remove, { danger: true, name: t("Remove {name}", { name: passkey.name }) }),
+          actionButton(t("Remove"), deletePasskey, { danger: true, name: t("Remove {name}", { name: passkey.name }) }),
         ],
       }),
   };

@@ -56,7 +56,7 @@ function groupsOf(code) {
 const STATE_LABELS = { connecting: t("connecting"), connected: t("connected"), reconnecting: t("reconnecting") };
 
 async function statisticsRows({ call }) {
-  if (call === null) return [row(t("State"), t("not connected"))];
+  if (call === null) return [statisticsRow(t("State"), t("not connected"))];
   const { report, frames } = await call.statistics();
   const inboundStreams = report.filter(statistic => statistic.type === "inbound-rtp");
   const sum = name => inboundStreams.reduce((total, statistic) => total + (statistic[name] ?? 0), 0);
@@ -64,19 +64,19 @@ async function statisticsRows({ call }) {
     receivedCount = sum("packetsReceived");
   const delaySeconds = sum("jitterBufferDelay") / (sum("jitterBufferEmittedCount") || 1);
   return [
-    row(t("State"), STATE_LABELS[call.state] ?? call.state),
-    row(t("Round trip"), call.roundTripMs === null ? t("unknown") : `${Math.round(call.roundTripMs)} ms`),
-    row(
+    statisticsRow(t("State"), STATE_LABELS[call.state] ?? call.state),
+    statisticsRow(t("Round trip"), call.roundTripMs === null ? t("unknown") : `${Math.round(call.roundTripMs)} ms`),
+    statisticsRow(
       t("Packet loss"),
       receivedCount ? `${((100 * lostCount) / (lostCount + receivedCount)).toFixed(1)} %` : t("none"),
     ),
-    row(t("Buffer delay"), `${Math.round(delaySeconds * 1000)} ms`),
-    row(t("Frames sent encrypted"), frames.encrypted ?? 0),
-    row(t("Frames decrypted"), frames.decrypted ?? 0),
-    row(t("Frames not decrypted"), frames.failed ?? 0),
+    statisticsRow(t("Buffer delay"), `${Math.round(delaySeconds * 1000)} ms`),
+    statisticsRow(t("Frames sent encrypted"), frames.encrypted ?? 0),
+    statisticsRow(t("Frames decrypted"), frames.decrypted ?? 0),
+    statisticsRow(t("Frames not decrypted"), frames.failed ?? 0),
   ];
 }
 
-function row(label, value) {
+function statisticsRow(label, value) {
   return h("div", null, h("dt", null, label), h("dd", null, value));
 }

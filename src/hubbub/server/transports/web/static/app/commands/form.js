@@ -59,7 +59,7 @@ export function createCommandForm(entry, context, onDone) {
   return { node, focus: () => ([...fields.values()][0] ?? { focus: () => runButton.focus() }).focus() };
 
   function addOption(option, { focus = false } = {}) {
-    const field = createOptionField(option, context, typed => complete(option, typed));
+    const field = createOptionField(option, context, typed => fetchChoices(option, typed));
     fields.set(option.name, field);
     rows.append(field.node);
     if (focus) field.focus();
@@ -86,15 +86,15 @@ export function createCommandForm(entry, context, onDone) {
   }
 
   /** Return the filled-in options in the order of the command. Files are referenced by their index in `files`. */
-  function read(files) {
+  function readOptions(files) {
     return entry.options.flatMap(option => {
       const value = fields.get(option.name)?.read(files);
       return value === undefined ? [] : [{ type: option.type, name: option.name, value }];
     });
   }
 
-  async function complete(option, typed) {
-    const otherValues = read(null)
+  async function fetchChoices(option, typed) {
+    const otherValues = readOptions(null)
       .filter(({ name }) => name !== option.name)
       .map(givenOption => ({
         ...givenOption,
@@ -123,7 +123,7 @@ export function createCommandForm(entry, context, onDone) {
       return;
     }
     const files = [];
-    const values = read(files);
+    const values = readOptions(files);
     const commandData = interactionData(entry, values);
     if (files.length)
       commandData.attachments = files.map((file, index) => ({ id: String(index), filename: file.name }));

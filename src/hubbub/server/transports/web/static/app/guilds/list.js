@@ -95,7 +95,7 @@ class GuildList extends LayoutPart {
 
   #folderItem(folder, guilds, name, { isUnread, mentionCount, hasCurrent }) {
     const color = folder.color === null ? null : `#${folder.color.toString(16).padStart(6, "0")}`;
-    const toggle = () => {
+    const toggleFolder = () => {
       const folders = guildFolders(this.context.state).map(other =>
         other.id === folder.id ? { ...other, collapsed: !other.collapsed } : other,
       );
@@ -122,7 +122,7 @@ class GuildList extends LayoutPart {
           title: name,
           style: color ? { "--folder": color } : {},
           dataset: { focus: "folder" },
-          onclick: toggle,
+          onclick: toggleFolder,
           oncontextmenu: openMenu,
         },
         folder.collapsed ? guilds.slice(0, 4).map(guild => guildIcon(guild)) : icon("inbox"),

@@ -71,7 +71,7 @@ export function openGuildMenu(anchor, context, guildId) {
       label: t("Leave guild"),
       icon: "leave",
       danger: true,
-      onClick: () => leave(context, guild),
+      onClick: () => leaveGuild(context, guild),
     },
   ]);
 }
@@ -134,7 +134,7 @@ function markAllRead(context, guildId) {
   runAndReport(() => markChannelsRead(context, context.state.channelsOf(guildId)));
 }
 
-async function leave(context, guild) {
+async function leaveGuild(context, guild) {
   if (
     !(await confirmAction(t("Leave {name}?", { name: guild.name }), t("You need an invite to join again."), t("Leave")))
   )

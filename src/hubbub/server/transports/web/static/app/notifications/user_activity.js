@@ -15,29 +15,29 @@ export function startUserActivity(gateway) {
   let lastInputAt = Date.now();
   let isAway = null;
   let timer;
-  const report = () => {
+  const reportActivity = () => {
     clearTimeout(timer);
     const wasAway = isAway;
     const idleMs = Date.now() - lastInputAt;
     isAway = document.hidden || !document.hasFocus() || idleMs >= IDLE_MS;
     if (isAway !== wasAway && gateway.state === "open") updatePresence(gateway, { afk: isAway });
-    if (!isAway) timer = setTimeout(report, IDLE_MS - idleMs);
+    if (!isAway) timer = setTimeout(reportActivity, IDLE_MS - idleMs);
   };
   const onInput = () => {
     lastInputAt = Date.now();
-    if (isAway) report();
+    if (isAway) reportActivity();
   };
   gateway.addEventListener("connection", ({ detail }) => {
     if (detail.state !== "open") return;
     isAway = null;
-    report();
+    reportActivity();
   });
   for (const name of INPUT_EVENTS) window.addEventListener(name, onInput, { passive: true });
   window.addEventListener("focus", onInput);
   window.addEventListener("blur", () => {
     clearTimeout(timer);
-    timer = setTimeout(report, BLUR_DELAY_MS);
+    timer = setTimeout(reportActivity, BLUR_DELAY_MS);
   });
   // A phone stops the page soon after it is hidden.
-  document.addEventListener("visibilitychange", () => (document.hidden ? report() : onInput()));
+  document.addEventListener("visibilitychange", () => (document.hidden ? reportActivity() : onInput()));
 }

@@ -72,7 +72,7 @@ function drawWorld(users, guilds) {
     width = GUILD_X_PX + GUILD_WIDTH_PX + PADDING_PX;
   return svg(
     "svg",
-    { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": describe(users, guilds) },
+    { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": describeWorld(users, guilds) },
     ...links,
     ...users.map(user => userBox(user, userTops.get(user.id))),
     ...boxes,
@@ -107,7 +107,7 @@ function text(x, top, content, className = "") {
   return node;
 }
 
-function describe(users, guilds) {
+function describeWorld(users, guilds) {
   return guilds
     .map(guild => {
       const members = users.filter(user => guild.member_ids.includes(user.id)).map(user => user.name);

@@ -36,7 +36,7 @@ function build(view, focusedId = null) {
   const notice = h("div", { class: "settings-access" });
   const createButton = h(
     "button",
-    { type: "button", class: "button small", onclick: () => add() },
+    { type: "button", class: "button small", onclick: () => createEvent() },
     icon("plus"),
     t("Create event"),
   );
@@ -47,7 +47,7 @@ function build(view, focusedId = null) {
     fetchItems: () => context.api.request("GET", eventsPath(view), { query: { with_user_count: true } }),
     describeItem: event => describeEvent(view, event, open),
   });
-  const add = async () => {
+  const createEvent = async () => {
     const event = await openCreationDialog(view);
     if (event === null) return;
     showNotice(t("{name} was created.", { name: event.name }), "done");

@@ -67,7 +67,7 @@ function stageEntry(view, channel) {
             ? [button(t("Start stage"), () => startStage(view, channel))]
             : [
                 button(t("Change topic"), () => changeTopic(view, channel, stage)),
-                button(t("End stage"), () => end(view, channel, stage), true),
+                button(t("End stage"), () => endStage(view, channel, stage), true),
               ],
       }),
   };
@@ -111,7 +111,7 @@ async function changeTopic({ context }, channel, stage) {
   });
 }
 
-async function end({ context }, channel, stage) {
+async function endStage({ context }, channel, stage) {
   const isDone = await openActionDialog({
     title: t("End {name}?", { name: channel.name }),
     text: t("The topic is removed. Members stay in the channel."),

@@ -60,7 +60,7 @@ function build(view) {
     details: ({ access }, emoji) => [rolesText(access, emoji)],
     tag: emoji => (emoji.animated ? t("Animated") : null),
     create: createEmoji,
-    edit,
+    edit: editEmoji,
     isChange: ({ guild }) => {
       const isChanged = guild.emojis !== knownEmojis;
       knownEmojis = guild.emojis;
@@ -116,7 +116,7 @@ async function createEmoji(view) {
   return createdEmoji;
 }
 
-function edit(view, emoji) {
+function editEmoji(view, emoji) {
   const fields = { name: nameSetting(), roles: rolesSetting(view) };
   fields.name.write(emoji.name);
   fields.roles.write(emoji.roles);

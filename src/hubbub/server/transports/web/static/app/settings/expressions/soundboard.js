@@ -39,9 +39,11 @@ function build(view) {
     isFull: (guild, sounds) => sounds.length >= maxOf(guild),
     image: ({ guild }, sound) => h("span", { class: "sound-emoji", "aria-hidden": "true" }, emojiNode(guild, sound)),
     details: (_view, sound) => [t("Volume {percentage}", { percentage: percentage(sound.volume) })],
-    extraActions: (_view, sound) => [iconButton("play", t("Play {name}", { name: sound.name }), () => play(sound))],
+    extraActions: (_view, sound) => [
+      iconButton("play", t("Play {name}", { name: sound.name }), () => playSound(sound)),
+    ],
     create: createSound,
-    edit,
+    edit: editSound,
     isChange: (_view, { kind }) => kind === "sounds",
   });
 }
@@ -51,7 +53,7 @@ const percentage = volume => `${Math.round(volume * 100)}%`;
 /** The sound that is playing; starting another one stops it. @type {HTMLAudioElement | null} */
 let playingSound = null;
 
-function play(sound) {
+function playSound(sound) {
   playingSound?.pause();
   playingSound = new Audio(soundPath(sound.sound_id));
   playingSound.volume = sound.volume;
@@ -135,7 +137,7 @@ async function createSound(view) {
   return createdSound;
 }
 
-function edit(view, sound) {
+function editSound(view, sound) {
   return openActionDialog({
     title: t("Edit {name}", { name: sound.name }),
     label: t("Save"),

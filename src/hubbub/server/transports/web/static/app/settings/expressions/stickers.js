@@ -48,7 +48,7 @@ function build(view) {
     image: (_view, sticker) => stickerImage(sticker),
     details: (_view, sticker) => [sticker.description || null, t("Suggested for: {tags}", { tags: sticker.tags })],
     create: createSticker,
-    edit,
+    edit: editSticker,
     isChange: ({ guild }) => {
       const isChanged = guild.stickers !== knownStickers;
       knownStickers = guild.stickers;
@@ -105,7 +105,7 @@ async function createSticker(view) {
 
 const hasLottie = ({ features = [] }) => features.includes("VERIFIED") || features.includes("PARTNERED");
 
-function edit(view, sticker) {
+function editSticker(view, sticker) {
   const fields = textFields();
   for (const [name, field] of Object.entries(fields)) field.write(sticker[name]);
   return openActionDialog({

@@ -129,7 +129,7 @@ function openIntegration(view, integration, goBack, focusedId = null) {
   const list = h("ul", { class: "settings-list", "aria-label": t("Commands") });
   const status = statusLine(t("Loading…"));
   const reopen = subjectId => openIntegration(view, integration, goBack, subjectId);
-  const load = () =>
+  const loadCommandPermissions = () =>
     runAndReport(async () => {
       const commandPermissions = await context.api.request("GET", `/guilds/${guildId}/integrations/${id}/commands`);
       if (!list.isConnected) return;
@@ -187,7 +187,7 @@ function openIntegration(view, integration, goBack, focusedId = null) {
   view.onChange(({ kind }) => {
     if (!view.access.hasPermissions(Permissions.MANAGE_GUILD)) goBack(id);
     else if (kind === "integrations") checkRemoval();
-    else if (kind === "auditLog") load();
+    else if (kind === "auditLog") loadCommandPermissions();
   });
   view.openPage(application.name, t("All apps"), () => goBack(id), [
     h(
@@ -203,5 +203,5 @@ function openIntegration(view, integration, goBack, focusedId = null) {
       settingsSection(t("Remove"), h("div", { class: "row" }, actionButton(t("Remove app"), remove, { danger: true }))),
     ),
   ]);
-  load();
+  loadCommandPermissions();
 }

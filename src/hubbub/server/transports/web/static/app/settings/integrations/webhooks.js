@@ -25,13 +25,13 @@ function build(view, focusedId = null) {
   const content = h("div");
   const createButton = h(
     "button",
-    { type: "button", class: "button small", onclick: () => add() },
+    { type: "button", class: "button small", onclick: () => createWebhook() },
     icon("plus"),
     t("Create webhook"),
   );
   let list = null;
   const edit = webhook => view.requestPage(() => openWebhook(view, webhook, id => showList(view, id)));
-  const add = async () => {
+  const createWebhook = async () => {
     const webhook = await openCreation(view);
     if (webhook !== null) edit(webhook);
   };

@@ -28,11 +28,11 @@ function build(view) {
     memberCount = view.guild.member_count;
   const createButton = h(
     "button",
-    { type: "button", class: "button small", onclick: () => add() },
+    { type: "button", class: "button small", onclick: () => createInvite() },
     icon("plus"),
     t("Create invite"),
   );
-  const add = async () => {
+  const createInvite = async () => {
     const invite = await openInviteCreation(view);
     if (invite === null) return;
     await copyLink(context, invite);
@@ -95,7 +95,7 @@ const usesText = ({ uses, max_uses: max }) =>
   max ? t("{uses} of {max} uses", { uses, max }) : tn("{count} use", "{count} uses", uses);
 
 /** Return the texts about an invite; absent ones are null. */
-function describe(invite) {
+function inviteTexts(invite) {
   const inviter = invite.inviter ? invite.inviter.global_name || invite.inviter.username : null;
   const origin = [
     invite.channel ? `#${invite.channel.name}` : null,
@@ -128,7 +128,7 @@ function targetText({ target_type: type, target_user: user, target_application: 
 function inviteEntry(view, invite, onChange) {
   const { context, access } = view;
   const denialReason = revocationDenialReason(access, invite),
-    details = describe(invite);
+    details = inviteTexts(invite);
   const revoke = async () => {
     const isDone = await openActionDialog({
       title: t("Revoke this invite?"),

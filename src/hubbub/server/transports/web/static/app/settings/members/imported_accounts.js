@@ -35,7 +35,7 @@ function buildList(context, firstAccounts, load) {
   const list = h("ul", { class: "settings-list" });
   const moreRow = h("div", { class: "row" });
   const add = accounts => {
-    list.append(...accounts.map(account => entry(context, account)));
+    list.append(...accounts.map(account => accountEntry(context, account)));
     const lastAccount = accounts.at(-1);
     const showMore = () => runAndReport(async () => add(await load(lastAccount.user_id)));
     setChildren(
@@ -60,7 +60,7 @@ function buildList(context, firstAccounts, load) {
   ];
 }
 
-function entry({ webUrl }, { username, code }) {
+function accountEntry({ webUrl }, { username, code }) {
   const copy = () =>
     runAndReport(async () => {
       await navigator.clipboard.writeText(`${webUrl}/claim/${code}`);

@@ -38,11 +38,13 @@ function build(view, focusedId = null) {
     view.onChange(() => view.access.hasPermissions(Permissions.MANAGE_GUILD) && view.show(AUTO_MODERATION_SCREEN.id));
     return lockedNotice(t("You cannot see the rules. {reason}", { reason: denialReason }));
   }
-  const load = () => context.api.request("GET", `/guilds/${guildId}/auto-moderation/rules`);
-  return loadAndShow(view, AUTO_MODERATION_SCREEN.label, load, rules => buildList(view, rules, load, focusedId));
+  const loadRules = () => context.api.request("GET", `/guilds/${guildId}/auto-moderation/rules`);
+  return loadAndShow(view, AUTO_MODERATION_SCREEN.label, loadRules, rules =>
+    buildList(view, rules, loadRules, focusedId),
+  );
 }
 
-function buildList(view, loadedRules, load, focusedId) {
+function buildList(view, loadedRules, loadRules, focusedId) {
   let rules = loadedRules;
   const list = h("ul", { class: "settings-list", "aria-label": t("Rules") });
   const status = h("p", { class: "muted", role: "status" });
@@ -60,7 +62,7 @@ function buildList(view, loadedRules, load, focusedId) {
     icon("plus"),
     t("Create rule"),
   );
-  const reload = createReload(list, load, loadedRules => {
+  const reload = createReload(list, loadRules, loadedRules => {
     rules = loadedRules;
     drawRules();
   });

@@ -139,18 +139,18 @@ export function openRule(view, loadedRule, goBack) {
     fields.enabled.setDisabled(isLocked && !rule.enabled);
     actions.updateDenials(denialReason, rule);
   };
-  const leave = () => {
+  const leavePage = () => {
     goBack();
     if (!isDeletedHere) showNotice(t("{name} was deleted by someone else.", { name: rule.name }));
   };
-  const load = () =>
+  const loadRule = () =>
     context.api.request("GET", path).catch(error => {
       if (error.status !== 404) throw error;
       return null;
     });
-  const reload = createReload(notice, load, loadedRule => {
+  const reload = createReload(notice, loadRule, loadedRule => {
     if (loadedRule === null) {
-      leave();
+      leavePage();
       return;
     }
     rule = loadedRule;

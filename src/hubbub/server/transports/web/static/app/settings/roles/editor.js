@@ -47,7 +47,7 @@ export function openRole(view, roleId, goBack) {
     const access = view.access,
       current = findRole(),
       denialReason = access.findRoleDenialReason(current);
-    notice.replaceChildren(...(denialReason === null ? [] : [viewOnlyNotice(explain(access, denialReason))]));
+    notice.replaceChildren(...(denialReason === null ? [] : [viewOnlyNotice(addGeneralRule(access, denialReason))]));
     for (const [fieldName, field] of Object.entries(appearance))
       field.setDisabled(denialReason !== null || appearanceDenialReason(fieldName, features) !== null);
     permissions.updateDenials();
@@ -83,7 +83,7 @@ export function openRole(view, roleId, goBack) {
 const titleOf = (role, isEveryone) => (isEveryone ? "@everyone" : role.name);
 
 /** Add the general rule to the reason of `findRoleDenialReason` if the user may manage roles, but not this one. */
-function explain(access, denialReason) {
+function addGeneralRule(access, denialReason) {
   return access.hasPermissions(Permissions.MANAGE_ROLES)
     ? t("{reason} You can only change roles below your highest role.", { reason: denialReason })
     : denialReason;
