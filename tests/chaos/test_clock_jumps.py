@@ -94,7 +94,7 @@ async def test_messages_keep_their_order_when_the_clock_jumps(
         for offset_seconds in (-3600, 2 * JUMP_SECONDS):
             set_offset(offset_file, offset_seconds)
             await record_messages(alice, channel_id, history)
-        # The server is killed before it has written the mark of the last jump.
+        # The server is killed before it has written the high-water mark of the IDs after the last jump.
         server.kill()
         set_offset(offset_file, 0)
         await server.start()

@@ -49,15 +49,15 @@ async def send_message_with_file(
 async def fill_guild(world: World, guild: Guild) -> dict[str, int]:
     """Create content of many kinds in a guild. Return the IDs of the objects that tests refer to, by name."""
     owner, bob = guild.owner, await guild.member()
-    api = f"/guilds/{guild.id}"
+    guild_path = f"/guilds/{guild.id}"
     role_id = await guild.role("artists", color=0x123456, hoist=True)
     await guild.add_role(bob, role_id)
-    (await owner.patch(f"{api}/members/{bob.id}", json={"nick": "Bobby"})).ok()
+    (await owner.patch(f"{guild_path}/members/{bob.id}", json={"nick": "Bobby"})).ok()
     category_id = await guild.channel("Studio", type=ChannelType.GUILD_CATEGORY)
     paintings_channel_id = await guild.channel("paintings", parent_id=str(category_id), topic=f"By <@&{role_id}>")
     await guild.overwrite(paintings_channel_id, role_id, target_type=OverwriteType.ROLE, allow=1 << 11)
     forum_id = await guild.channel("ideas", type=ChannelType.GUILD_FORUM, available_tags=[{"name": "big"}])
-    emoji = (await owner.post(f"{api}/emojis", json={"name": "brush", "image": data_uri(png())})).ok()
+    emoji = (await owner.post(f"{guild_path}/emojis", json={"name": "brush", "image": data_uri(png())})).ok()
     first_message = await guild.send_message(
         owner, f"Welcome <@{bob.id}> to <#{paintings_channel_id}> <:brush:{emoji['id']}>"
     )
@@ -86,7 +86,7 @@ async def fill_guild(world: World, guild: Guild) -> dict[str, int]:
     (await world.request("POST", f"{execute_path}?wait=true", json={"content": "click", "username": "Kodak"})).ok()
     banned_member = await guild.member()
     await guild.send_message(banned_member, "bye")
-    (await owner.put(f"{api}/bans/{banned_member.id}", json={})).ok()
+    (await owner.put(f"{guild_path}/bans/{banned_member.id}", json={})).ok()
     rule = {
         "name": "words",
         "event_type": 1,
@@ -95,7 +95,7 @@ async def fill_guild(world: World, guild: Guild) -> dict[str, int]:
         "actions": [{"type": 1}],
         "exempt_roles": [str(role_id)],
     }
-    (await owner.post(f"{api}/auto-moderation/rules", json=rule)).ok()
+    (await owner.post(f"{guild_path}/auto-moderation/rules", json=rule)).ok()
     event = {
         "name": "Vernissage",
         "privacy_level": 2,
@@ -104,7 +104,7 @@ async def fill_guild(world: World, guild: Guild) -> dict[str, int]:
         "entity_type": 3,
         "entity_metadata": {"location": "Gallery"},
     }
-    (await owner.post(f"{api}/scheduled-events", json=event)).ok()
+    (await owner.post(f"{guild_path}/scheduled-events", json=event)).ok()
     (await owner.post(f"/channels/{guild.general}/invites", json={})).ok()
     return {
         "bob": bob.id,

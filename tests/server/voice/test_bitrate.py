@@ -24,7 +24,7 @@ def test_a_limit_falls_below_the_capacity_of_a_link_within_two_seconds_and_rises
     limit = BitrateLimit()
     for _ in range(2):
         send_for_a_second(limit, capacity)
-    # A loss of up to 15 % is accepted.
+    # A loss of up to 15 % keeps the limit, so the limit may exceed the capacity by this share.
     assert limit.bits_per_second * 0.84 < capacity
     assert limit.bits_per_second >= min(capacity // 2, BITRATE_MAX)
     for _ in range(20):
@@ -51,7 +51,7 @@ def test_losses_are_read_from_receiver_and_sender_reports() -> None:
     feedback = rtp.build_picture_loss(7)
     assert rtp.reported_losses(receiver_report + feedback + sender_report) == [(7, 0.25), (8, 0.0), (9, 0.5)]
     assert rtp.key_frame_request_ssrcs(receiver_report + feedback) == [7]
-    # A report that names more blocks than it has, and one that is cut off.
+    # A report may announce more blocks than it has, or be cut off: only the complete blocks are read.
     assert rtp.reported_losses(b"\x9f" + receiver_report[1:]) == [(7, 0.25), (8, 0.0)]
     assert rtp.reported_losses(receiver_report[:40]) == [(7, 0.25)]
 
@@ -62,7 +62,7 @@ def test_any_rtcp_packet_is_read_without_an_error(compound: bytes) -> None:
     rtp.key_frame_request_ssrcs(compound)
 
 
-def test_received_packets_show_the_loss_since_the_last_question() -> None:
+def test_received_packets_show_the_loss_since_it_was_last_read() -> None:
     reception = Reception()
     assert reception.take_loss() == 0.0
     for sequence in range(65_500, 65_536):

@@ -58,7 +58,7 @@ export class SearchArea {
   }
 
   /** Close the pane if the view left its guild or conversation. */
-  follow() {
+  closeIfLeft() {
     if (this.node.firstElementChild === null || this.node.dataset.scope === scopeOf(this.#context)) return;
     this.close();
     setChildren(this.node);

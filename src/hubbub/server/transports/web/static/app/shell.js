@@ -191,7 +191,7 @@ export class Shell {
       context.visits.delete(channelId);
       context.visits.add(channelId);
     }
-    this.search.follow();
+    this.search.closeIfLeft();
     context.state.emitChange("route");
   }
 

@@ -23,7 +23,7 @@ import { COMMON_EMOJI } from "./names.js";
  * @property {Map<string, string>} byName emoji by each of their names, including names with a skin tone
  */
 
-/** Labels and icons of the groups, by their number in the list. Group 2 has parts of emoji. */
+/** Labels and icons of the groups, by their number in the list. Group 2 is left out: its entries are only parts of emoji. */
 const GROUPS = Object.freeze({
   0: [t("Smileys"), "😀"],
   1: [t("People"), "👋"],
@@ -48,14 +48,14 @@ let emojiSet;
 
 /** Return the emoji, which are loaded once. @returns {Promise<EmojiSet>} */
 export function loadEmojiSet() {
-  emojiSet ??= loadAll().catch(error => {
+  emojiSet ??= loadFullSet().catch(error => {
     console.error(error);
     return null;
   });
-  return emojiSet.then(all => all ?? createCommonSet());
+  return emojiSet.then(fullSet => fullSet ?? createCommonSet());
 }
 
-async function loadAll() {
+async function loadFullSet() {
   const meta = /** @type {HTMLMetaElement | null} */ (document.querySelector("meta[name=hubbub-client]"));
   if (meta?.dataset.emoji === undefined) return null;
   const [list, namesByCode] = await Promise.all(["emoji.json", "emoji_names.json"].map(fetchList));
