@@ -1,4 +1,4 @@
-"""Runs the steps of a library's bot in order, and reports the result of each on stdout as one line of JSON.
+"""The runner of the steps of a library's bot, which reports the result of each on stdout as one line of JSON.
 
 Most bots run in the virtual environment of their library, so this module imports nothing else of the tests. The first
 argument of a bot is JSON with a token, the URLs of API, CDN and gateway, the IDs of a guild, a channel, a voice channel

@@ -1,4 +1,4 @@
-"""Splits long lists into batches, for example of the values that fit into one SQL statement."""
+"""Batches of long lists, for example of the values that fit into one SQL statement."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar

@@ -1,4 +1,4 @@
-"""Delivers finished units of work from the store's threads to the event loop, one wake-up per batch."""
+"""Delivery of finished units of work from the store's threads to the event loop, one wake-up per batch."""
 
 import asyncio
 import logging

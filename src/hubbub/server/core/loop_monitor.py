@@ -1,4 +1,4 @@
-"""Measures how late the event loop runs its timers: a busy or blocked loop delays every request and session."""
+"""A monitor of how late the event loop runs its timers: a busy or blocked loop delays every request and session."""
 
 import asyncio
 from typing import Final

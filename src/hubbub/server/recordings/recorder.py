@@ -1,4 +1,4 @@
-"""Writes the inputs of a rehearsal to a file while it runs."""
+"""The recorder, which writes the inputs of a rehearsal to a file while it runs."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Builds the contents of a world file in one transaction, with the same actions as the API.
+"""Creation of the contents of a world file in one transaction, with the same actions as the API.
 
 IDs, tokens and keys are derived from the seed and the name of each object (decisions/0015). The same file and seed
 therefore give the same values, and a channel added to the file does not change those of other objects.

@@ -70,8 +70,8 @@ class ReplicationRequest(msgspec.Struct, kw_only=True, omit_defaults=True):
     """A request between a node and its backup node."""
 
     action: Literal["begin", "prepare", "batch", "end", "ping"]
-    """`begin`: discard the copies of the node. `prepare`: buffer events for sessions that will be copied. `end`: discard
-    the copies, because the node stops. `ping`: reply, because the node runs."""
+    """`begin`: discard the copies of the node. `prepare`: buffer events for sessions that will be copied. `batch`: apply
+    the batch in `data`. `end`: discard the copies, because the node stops. `ping`: reply, because the node runs."""
     node: str
     """The node that sent the request."""
     epoch: str = ""
