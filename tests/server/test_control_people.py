@@ -102,6 +102,44 @@ async def test_invalid_arguments_are_reported_with_their_path(rehearsal: Rehears
     assert field_errors(response.json, "timeout_ms") == ["int value should be less than or equal to 300000."]
 
 
+async def test_unknown_keys_and_parameters_are_rejected_with_a_suggestion(rehearsal: Rehearsal) -> None:
+    misspelled = await rehearsal.act("alice", "say", channel="general", contnt="hello")
+    assert misspelled.status == 400
+    assert field_errors(misspelled.json, "contnt") == ["This operation has no key 'contnt'; did you mean 'content'?"]
+    # A required key is missing because it is misspelled; the error names the cause.
+    response = await rehearsal.act("alice", "say", chanel="general", content="hello")
+    assert field_errors(response.json, "chanel") == ["This operation has no key 'chanel'; did you mean 'channel'?"]
+    response = await rehearsal.control_request("POST", "/clock/advance", json={"seconds": 5})
+    assert field_errors(response.json, "seconds") == ["This operation has no key 'seconds'; it has: ms."]
+    response = await rehearsal.control_request("GET", "/trace?usr_id=1")
+    assert field_errors(response.json, "usr_id") == ["This operation has no key 'usr_id'; did you mean 'user_id'?"]
+    (await rehearsal.act("alice", "say", channel="general", content="hello", fields={"unknown": 1})).ok()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "message"),
+    [
+        (
+            "POST",
+            "/people/alice/sya",
+            "no operation POST /control/people/alice/sya; did you mean /control/people/{name}/say?",
+        ),
+        ("POST", "/clok/freeze", "no operation POST /control/clok/freeze; did you mean /control/clock/freeze?"),
+        ("PATCH", "/users", "/control/users accepts POST, not PATCH."),
+        (
+            "GET",
+            "/nothing/similar",
+            "no operation GET /control/nothing/similar. GET /control/openapi.json lists all operations.",
+        ),
+    ],
+)
+async def test_unknown_operations_are_reported_with_a_suggestion(
+    rehearsal: Rehearsal, method: str, path: str, message: str
+) -> None:
+    response = await rehearsal.control_request(method, path, json={})
+    assert (response.status, message in response.json["message"]) == (404, True), response.json
+
+
 async def test_a_message_from_before_the_connection_is_found_in_its_channel(rehearsal: Rehearsal) -> None:
     sent_message = (await rehearsal.act("alice", "say", channel="general", content="hello")).ok()
     reply = (await rehearsal.act("bob", "reply", message=sent_message["id"], channel="general", content="hi")).ok()
@@ -218,7 +256,7 @@ async def test_people_authorize_applications(rehearsal: Rehearsal) -> None:
     assert redirect["parameters"]["code"]
     response = await rehearsal.act("alice", "authorize", application="demo-gmae")
     assert field_errors(response.json, "application") == [
-        "this world has no application 'demo-gmae'; it has: demo-bot, demo-game, demo-web"
+        "this world has no application 'demo-gmae'; it has: demo-bot, demo-game, demo-web; did you mean 'demo-game'?"
     ]
     guild = (await rehearsal.act("alice", "request", method="POST", path="/guilds", body={"name": "Elsewhere"})).ok()
     bot = {"application": "demo-bot", "scopes": ["bot"], "guild": guild["id"], "permissions": "2048"}

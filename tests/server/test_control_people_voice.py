@@ -6,6 +6,7 @@ import base64
 import pytest
 
 from hubbub.people import ogg
+from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.config import VoiceConfig
 from tests.rehearsal import Rehearsal, start_rehearsal
 
@@ -53,6 +54,24 @@ async def test_people_receive_the_audio_that_others_play(rehearsal: Rehearsal) -
     assert (response.status, response.json["message"]) == (409, "bob heard nothing within 0.05 s")
     assert (await rehearsal.act("alice", "voice/leave")).status == 204
     (await rehearsal.act("bob", "expect", event="VOICE_STATE_UPDATE", fields={"channel_id": None})).ok()
+
+
+async def test_a_channel_without_voice_and_a_missing_permission_are_reported(rehearsal: Rehearsal) -> None:
+    response = await rehearsal.act("alice", "voice/join", channel="general")
+    [error] = response.json["errors"]["channel"]["_errors"]
+    assert (response.status, error["message"]) == (400, "general is not a voice channel")
+    guild_id = rehearsal.control.built_world.guilds["Town Square"].id
+    connect = str(int(Permissions.CONNECT))
+    lounge_id = rehearsal.control.built_world.guilds["Town Square"].channels["Lounge"]
+    overwrite = {"type": 0, "deny": connect}
+    (await rehearsal.actor("alice").put(f"/channels/{lounge_id}/permissions/{guild_id}", json=overwrite)).ok()
+
+    response = await rehearsal.act("carol", "voice/join", channel="Lounge", timeout_ms=200)
+
+    assert response.status == 409
+    assert response.json["message"].startswith(
+        "carol did not join Lounge within 0.2 s: the platform ignores the request"
+    )
 
 
 async def test_audio_is_recorded_from_the_join_on(rehearsal: Rehearsal) -> None:

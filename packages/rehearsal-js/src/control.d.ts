@@ -782,6 +782,8 @@ export type JoinVoice = {
   self_deaf?: boolean;
   /** Whether to connect to the voice server; without audio the person is only shown in the channel. */
   audio?: boolean;
+  /** Time in milliseconds to wait for the voice server and its credentials. */
+  timeout_ms?: number;
 };
 
 /** Request body for linking an application to its publisher. */

@@ -7,6 +7,7 @@ import aiohttp
 import msgspec
 
 from hubbub.people.errors import InvalidArgument
+from hubbub.people.expectations import suggest
 from hubbub.people.named_objects import NamedObjects
 from hubbub.people.requests import ControlClient
 from hubbub.protocol.control.ready import ReadyDocument, WorldApplication
@@ -110,7 +111,10 @@ class PlatformContext:
         if application is None or application.bot is None:
             bots = [bot_name for bot_name, other in self.applications.items() if other.bot is not None]
             available_names = ", ".join([*self.ready.users, *bots]) or "none"
-            raise InvalidArgument("user", f"this world has no user {name!r}; it has: {available_names}")
+            raise InvalidArgument(
+                "user",
+                f"this world has no user {name!r}; it has: {available_names}{suggest(name, [*self.ready.users, *bots])}",
+            )
         return application.bot.id
 
     def guild_id(self, guild: str) -> str:
@@ -118,7 +122,8 @@ class PlatformContext:
         world_guild = self.ready.guilds.get(guild)
         if world_guild is None and not guild.isdigit():
             available_names = ", ".join(self.ready.guilds) or "none"
-            raise InvalidArgument("guild", f"this world has no guild {guild!r}; it has: {available_names}")
+            suggestion = suggest(guild, self.ready.guilds)
+            raise InvalidArgument("guild", f"this world has no guild {guild!r}; it has: {available_names}{suggestion}")
         return guild if world_guild is None else world_guild.id
 
     def channel_id(self, name: str) -> str:
@@ -138,15 +143,15 @@ class PlatformContext:
     def _require_unique_id(self, object_type: str, name: str, ids_by_guild: Mapping[str, Mapping[str, str]]) -> str:
         matches = {guild: ids[name] for guild, ids in ids_by_guild.items() if name in ids}
         if not matches:
-            available_names = ", ".join(world_name for ids in ids_by_guild.values() for world_name in ids) or "none"
-            raise InvalidArgument(object_type, f"this world has no {object_type} {name!r}; it has: {available_names}")
-        if len(matches) > 1:
-            guild = next(iter(matches))
+            available_names = [world_name for ids in ids_by_guild.values() for world_name in ids]
             raise InvalidArgument(
                 object_type,
-                f"{name!r} is a {object_type} of {' and of '.join(matches)}; "
-                f"use its ID instead: hubbub.guilds[{guild!r}].{object_type}s[{name!r}]",
+                f"this world has no {object_type} {name!r}; it has: {', '.join(available_names) or 'none'}"
+                f"{suggest(name, available_names)}",
             )
+        if len(matches) > 1:
+            places = " and of ".join(f"{guild} ({object_id})" for guild, object_id in matches.items())
+            raise InvalidArgument(object_type, f"{name!r} is a {object_type} of {places}; use its ID instead")
         return next(iter(matches.values()))
 
     def guild_id_of(self, channel_id: str) -> str | None:

@@ -2,6 +2,8 @@
 
 from typing import TypeVar
 
+from hubbub.people.expectations import suggest
+
 T = TypeVar("T")
 
 
@@ -21,4 +23,6 @@ class NamedObjects(dict[str, T]):
 
     def __missing__(self, name: str) -> T:
         available_names = ", ".join(self) or "none"
-        raise UnknownNameError(f"this world has no {self._object_type} {name!r}; it has: {available_names}")
+        raise UnknownNameError(
+            f"this world has no {self._object_type} {name!r}; it has: {available_names}{suggest(name, self)}"
+        )

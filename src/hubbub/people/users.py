@@ -4,20 +4,21 @@ Actions that cause events connect to the gateway first, so that the user receive
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 from hubbub.people import ogg
 from hubbub.people.actors import BotClient
 from hubbub.people.context import PlatformContext
-from hubbub.people.errors import InvalidArgument
+from hubbub.people.errors import EventNotReceived, InvalidArgument, VoiceFailed
 from hubbub.people.expectations import suggest
 from hubbub.people.interactions import InteractionClient
 from hubbub.people.messages import ChannelReference
 from hubbub.people.results import Result
 from hubbub.people.sessions import ActorSession
 from hubbub.protocol.control.ready import WorldApplication
-from hubbub.protocol.enums import GatewayOpcode, SkuType
+from hubbub.protocol.enums import ChannelType, GatewayOpcode, SkuType
+from hubbub.protocol.resources.channels import GET_CHANNEL
 from hubbub.protocol.resources.invites import ACCEPT_INVITE, CREATE_CHANNEL_INVITE
 from hubbub.protocol.resources.oauth2 import AUTHORIZE_OAUTH2_APPLICATION
 from hubbub.protocol.resources.relationships import SET_RELATIONSHIP
@@ -28,6 +29,13 @@ from hubbub.protocol.resources.voice_states import VOICE_SERVER_UPDATE, VOICE_ST
 if TYPE_CHECKING:
     # The import is local, because the libraries of the module are optional.
     from hubbub.people.voice import VoiceClient
+
+VOICE_CHANNEL_TYPES: Final = (
+    ChannelType.GUILD_VOICE,
+    ChannelType.GUILD_STAGE_VOICE,
+    ChannelType.DM,
+    ChannelType.GROUP_DM,
+)
 
 
 class UserClient(InteractionClient):
@@ -116,17 +124,35 @@ class UserClient(InteractionClient):
     # Voice
 
     async def join_voice(
-        self, channel: ChannelReference, flags: Mapping[str, bool], *, with_audio: bool = False
+        self,
+        channel: ChannelReference,
+        flags: Mapping[str, bool],
+        timeout_seconds: float | None = None,
+        *,
+        with_audio: bool = False,
     ) -> Result:
         """Join a voice channel; return the `endpoint`, `token` and `session_id` that a voice client needs.
 
-        With `with_audio`, connect to the voice server, so that the user receives the audio of the call.
+        Raise `VoiceFailed` if the platform ignores the request. With `with_audio`, connect to the voice server, so that the
+        user receives the audio of the call.
         """
         __tracebackhide__ = True
         session = await self.ensure_session()
         channel_id, guild_id = await self.resolve_channel(channel)
-        state = await self._set_voice_state(session, {"guild_id": guild_id, "channel_id": channel_id, **flags})
-        server = await session.wait_event(VOICE_SERVER_UPDATE.name, timeout_seconds=self.context.timeout_seconds)
+        # The gateway ignores an invalid request without a message.
+        stored_channel = await self.send(GET_CHANNEL, channel_id=channel_id)
+        if stored_channel["type"] not in VOICE_CHANNEL_TYPES:
+            raise InvalidArgument("channel", f"{stored_channel.get('name') or channel_id} is not a voice channel")
+        timeout_seconds = self.context.timeout_seconds if timeout_seconds is None else timeout_seconds
+        request = {"guild_id": guild_id, "channel_id": channel_id, **flags}
+        try:
+            state = await self._set_voice_state(session, request, timeout_seconds)
+        except EventNotReceived:
+            raise VoiceFailed(
+                f"{self.name} did not join {stored_channel.get('name') or channel_id} within {timeout_seconds:g} s: the "
+                "platform ignores the request if the member lacks the permission CONNECT there or the channel is full"
+            ) from None
+        server = await session.wait_event(VOICE_SERVER_UPDATE.name, timeout_seconds=timeout_seconds)
         await self._close_voice()
         self._voice_ticket = {
             "server_id": server.get("guild_id") or channel_id,
@@ -209,14 +235,16 @@ class UserClient(InteractionClient):
         if not states or states[-1]["channel_id"] is None:
             raise InvalidArgument("", f"{self.name} is not in a voice channel")
         await self._close_voice()
-        state = await self._set_voice_state(session, {"guild_id": states[-1].get("guild_id"), "channel_id": None})
+        state = await self._set_voice_state(
+            session, {"guild_id": states[-1].get("guild_id"), "channel_id": None}, self.context.timeout_seconds
+        )
         return Result(state)
 
-    async def _set_voice_state(self, session: ActorSession, state: Mapping[str, Any]) -> Any:
+    async def _set_voice_state(self, session: ActorSession, state: Mapping[str, Any], timeout_seconds: float) -> Any:
         await session.send(GatewayOpcode.VOICE_STATE_UPDATE, {"self_mute": False, "self_deaf": False, **state})
         expected = {"user_id": self.id, "channel_id": state["channel_id"]}
         return await session.wait_event(
             VOICE_STATE_UPDATE.name,
             lambda data: all(data.get(key) == value for key, value in expected.items()),
-            timeout_seconds=self.context.timeout_seconds,
+            timeout_seconds=timeout_seconds,
         )

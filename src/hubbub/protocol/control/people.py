@@ -271,6 +271,8 @@ class JoinVoice(msgspec.Struct, kw_only=True):
     self_deaf: bool = False
     audio: bool = True
     """Whether to connect to the voice server; without audio the person is only shown in the channel."""
+    timeout_ms: Timeout = DEFAULT_TIMEOUT_MS
+    """Time in milliseconds to wait for the voice server and its credentials."""
 
 
 class VoiceCredentials(msgspec.Struct, kw_only=True):

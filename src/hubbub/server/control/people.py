@@ -352,7 +352,7 @@ class People:
         """
         client = await self._client(name)
         flags = {"self_mute": body.self_mute, "self_deaf": body.self_deaf}
-        result = await client.join_voice(body.channel, flags, with_audio=body.audio)
+        result = await client.join_voice(body.channel, flags, body.timeout_ms / 1000, with_audio=body.audio)
         return models.VoiceCredentials(
             endpoint=result["endpoint"], token=result["token"], session_id=result["session_id"]
         )

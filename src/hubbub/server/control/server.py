@@ -39,7 +39,7 @@ from hubbub.protocol.operation import Operation
 from hubbub.protocol.resources.interactions import INTERACTION_FAILURE
 from hubbub.server import worlds
 from hubbub.server.app import App
-from hubbub.server.control import openapi
+from hubbub.server.control import openapi, request_checks
 from hubbub.server.control.causes import Causes
 from hubbub.server.control.console import Console
 from hubbub.server.control.emulated_providers import EmulatedProviders
@@ -63,7 +63,7 @@ from hubbub.server.identity import accounts, applications, identities, users
 from hubbub.server.play import interactions
 from hubbub.server.ready_document import build_document, build_user
 from hubbub.server.talk import webhooks
-from hubbub.server.transports.http import decoding, request_limits, responses
+from hubbub.server.transports.http import request_limits, responses
 from hubbub.server.transports.http.aiohttp_adapter import cancel_on_disconnect
 from hubbub.server.worlds import BuiltWorld, WorldError
 from hubbub.server.worlds.builder import BuiltUser
@@ -74,7 +74,6 @@ BODY_BYTES_MAX: Final = 8 * 1024 * 1024
 """Size limit of a request body in bytes."""
 READ_TIMEOUT_SECONDS: Final = 30.0
 """Timeout of reading a request body in seconds."""
-TOML_TYPES: Final = frozenset({"application/toml", "text/plain", "text/x-toml"})
 
 T = TypeVar("T")
 
@@ -101,6 +100,8 @@ class ControlApi:
         app.routes.extend(self.emulated_providers.routes())
         app.routes.extend(self.console.routes())
         app.routes.extend(TryIt(app.config, lambda: self.built_world).routes())
+        # The first matching route handles a request.
+        app.routes.append(web.route("*", "/control/{path:.*}", self._respond_to_unknown_operation))
 
     def create_fork_control(self, app: App) -> "ControlApi":
         """Return the control API of a fork."""
@@ -177,6 +178,13 @@ class ControlApi:
             status=encoded_response.status,
         )
 
+    async def _respond_to_unknown_operation(self, request: web.Request) -> web.StreamResponse:
+        """Respond to a request that no operation handles."""
+        operations = [endpoint.operation for endpoint in ENDPOINTS]
+        path = request.path.removeprefix("/control")
+        message = request_checks.describe_unknown_operation(request.method, path, operations)
+        return self.respond_with_error(request, errors.NOT_FOUND(message=message))
+
     def refuse(self, request: web.Request) -> web.StreamResponse | None:
         """Return the error response to a request that is not authorized, or None for an authorized request."""
         try:
@@ -204,7 +212,7 @@ class ControlApi:
         path_arguments = endpoint.read_path([request.match_info[name] for name in operation.parameters])
         query = None
         if operation.query is not NoneType:
-            query = decoding.convert_query(request.rel_url.raw_query_string, operation.query)
+            query = request_checks.decode_query(request.rel_url.raw_query_string, operation.query)
         body = None if operation.body is NoneType else await self._read_body(operation, request, received_body)
         arguments = endpoint.arguments(path_arguments, body, query)
         if endpoint.tag == PEOPLE_TAG:
@@ -218,8 +226,8 @@ class ControlApi:
         data = await request_limits.read_body(request, BODY_BYTES_MAX, READ_TIMEOUT_SECONDS)
         received_body += data
         if operation is LOAD_WORLD:
-            return _read_world(request.headers.get("Content-Type", ""), data)
-        return decoding.decode(data or b"{}", operation.body)
+            return request_checks.decode_world(request.headers.get("Content-Type", ""), data)
+        return request_checks.decode_body(data, operation.body)
 
     async def _run_write(self, action: Callable[[Call], T]) -> T:
         """Run an action in one transaction and return its result."""
@@ -410,24 +418,10 @@ class ControlApi:
             affected_count = 0 if self.app.gateway is None else self.app.gateway.apply_fault(fault)
             return FaultResult(affected_sessions=affected_count, active_fault=None)
         if isinstance(fault, HttpFault):
-            self._require_operation(fault)
+            request_checks.require_operation(fault, [endpoint.operation for endpoint in self.app.table])
         if len(self.app.faults) >= ACTIVE_FAULTS_MAX:
             raise errors.BAD_REQUEST(message=f"At most {ACTIVE_FAULTS_MAX} faults can be active; delete some first")
         return FaultResult(affected_sessions=0, active_fault=self.app.faults.add(fault))
-
-    def _require_operation(self, fault: HttpFault) -> None:
-        """Reject a fault that no request can match: a test that relies on it would test nothing."""
-        operations = [endpoint.operation for endpoint in self.app.table]
-        if fault.route is not None:
-            operations = [operation for operation in operations if operation.path == fault.route]
-            if not operations:
-                raise errors.invalid(
-                    "route",
-                    "ROUTE_UNKNOWN",
-                    "No operation has this path; write it like /channels/{channel_id}/messages.",
-                )
-        if fault.method is not None and fault.method.upper() not in {operation.method for operation in operations}:
-            raise errors.invalid("method", "METHOD_UNKNOWN", "No operation with this path has this method.")
 
     async def delete_faults(self) -> None:
         """Remove all faults."""
@@ -558,17 +552,6 @@ def _check_time(path: str, ms: int) -> int:
     if not EPOCH_MS <= ms <= LATEST_MS:
         raise errors.invalid(path, "CLOCK_OUT_OF_RANGE", "The time must be between 2015-01-01 and 2084-01-01.")
     return ms
-
-
-def _read_world(content_type: str, data: bytes) -> World:
-    """Decode a world file, as TOML or JSON."""
-    media_type = content_type.partition(";")[0].strip().lower()
-    if media_type == responses.JSON:
-        return worlds.read_mapping(decoding.decode(data, dict[str, Any]))
-    if media_type in TOML_TYPES:
-        return worlds.read_text(data.decode("utf-8", "replace"))
-    media_types = ", ".join([responses.JSON, *sorted(TOML_TYPES)])
-    raise errors.INVALID_FORM_BODY(message=f'Expected "Content-Type" header to be one of {{{media_types}}}.')
 
 
 async def _respond_with_document(request: web.Request) -> web.StreamResponse:
