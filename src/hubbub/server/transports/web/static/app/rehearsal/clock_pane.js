@@ -119,7 +119,7 @@ export class ClockPane {
           "li",
           { class: change.active ? "" : "muted" },
           h("span", null, change.at.slice(0, 10)),
-          h("span", { class: "grow" }, change.after),
+          h("span", { class: "grow" }, formatCode(change.after)),
           h("span", { class: "tag" }, change.active ? "in effect" : "later"),
         ),
       ),
@@ -134,8 +134,8 @@ export class ClockPane {
     const change = this.#chosenChange;
     if (change === undefined) return;
     const text = `${change.at.slice(0, 10)}: ${change.after}`;
-    this.#sliderText.textContent = text;
-    this.#slider.setAttribute("aria-valuetext", text);
+    setChildren(this.#sliderText, formatCode(text));
+    this.#slider.setAttribute("aria-valuetext", text.replaceAll("`", ""));
   }
 
   /** Set the clock to the time of the chosen change plus `offsetMs`. */
@@ -143,4 +143,9 @@ export class ClockPane {
     const now = new Date(this.#chosenChange.at_ms + offsetMs).toISOString();
     await this.#change("/clock/set", { now });
   }
+}
+
+/** Return the parts of a text, in which backticks mark code. */
+function formatCode(text) {
+  return text.split("`").map((part, index) => (index % 2 ? h("code", null, part) : part));
 }
