@@ -1,6 +1,7 @@
 """Recordings of rehearsals: `hubbub dev --record`, `hubbub replay`, and generated tests."""
 
 import asyncio
+import base64
 import json
 import os
 import sys
@@ -11,9 +12,10 @@ from typing import Any
 
 import pytest
 
+from hubbub.people import ogg
 from hubbub.server import ready_document
 from hubbub.server.cli import main
-from hubbub.server.recordings.differences import compare_actions
+from hubbub.server.recordings.differences import HEAR_ROUTE, compare_actions, compare_audio
 from hubbub.server.recordings.id_maps import IdMapping
 from hubbub.server.recordings.recorder import Recorder
 from hubbub.server.recordings.recording_file import (
@@ -26,6 +28,9 @@ from hubbub.server.recordings.recording_file import (
 from hubbub.server.recordings.replayer import split_steps
 from tests.rehearsal import Rehearsal, start_rehearsal
 from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS
+
+PACKETS = [bytes((0xFC, number)) for number in range(50)]
+"""Opus packets of 20 ms that differ from each other."""
 
 ECHO_BOT_PROGRAM = """
 import asyncio, json, os, sys
@@ -196,6 +201,48 @@ async def main():
 asyncio.run(main())
 """
 """A bot that joins a call and sends a message from it."""
+
+
+AUDIO_BOT_PROGRAM = """
+import asyncio, os
+from pathlib import Path
+import aiohttp
+from hubbub.people import ogg
+from hubbub.people.context import PlatformContext
+from hubbub.people.users import UserClient
+from hubbub.protocol import codec
+from hubbub.protocol.control.ready import ReadyDocument
+
+class Bot(UserClient):
+    token_prefix = "Bot "
+
+    async def _requested_intents(self):
+        return 33409
+
+async def main():
+    ready = codec.decode(Path(os.environ["REHEARSAL_READY_FILE"]).read_bytes(), ReadyDocument)
+    account = ready.applications["demo-bot"].bot
+    async with aiohttp.ClientSession() as http:
+        bot = Bot(PlatformContext(http, ready, 60), "demo-bot", account.id, account.token)
+        await bot.connect()
+        print("ready", flush=True)
+        await bot.expect("MESSAGE_CREATE", None, 60, {"content": "sing"})
+        await bot.join_voice("Lounge", {}, with_audio=True)
+        packets = [bytes((0xfc, number)) + b"SONG" * 20 for number in range(15)]
+        await bot.play(ogg.write_file(packets), 60)
+        await bot.send_message("general", {"content": "the end"}, {})
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+"""A bot that joins a call and plays audio, then sends a message."""
+
+
+def write_audio_program(folder: Path, song: str) -> str:
+    """Write a bot that plays a song in a call; return the command that starts it."""
+    path = folder / f"audio_program_{song}.py"
+    path.write_text(AUDIO_BOT_PROGRAM.replace("SONG", song))
+    return f"{sys.executable} {path}"
 
 
 def write_voice_program(folder: Path, mode: str) -> str:
@@ -378,6 +425,58 @@ async def test_frames_of_a_bot_to_the_voice_server_are_replayed(
     assert "changed  demo-bot VOICE SELECT_PROTOCOL" in output
     assert 'mode: "aead_aes256_gcm_rtpsize" -> "aead_xchacha20_poly1305_rtpsize"' in output
     assert output.count(" -> ") == 1
+
+
+async def test_the_audio_that_a_person_hears_is_compared(
+    rehearsal: Rehearsal, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, program = tmp_path / "session.jsonl", write_audio_program(tmp_path, "first")
+    async with record_rehearsal(rehearsal, path), run_bot_program(rehearsal, program, tmp_path):
+        (await rehearsal.act("alice", "voice/join", channel="Lounge")).ok()
+        (await rehearsal.act("alice", "say", channel="general", content="sing")).ok()
+        await wait_for_message(rehearsal, "the end")
+        assert (await rehearsal.act("alice", "voice/hear", user="demo-bot")).ok()["frames"] == 15
+
+    assert await run_replay(path, "--port", "0", "--program", program, "--wait", "20") == 0
+    assert "no differences." in capsys.readouterr().out
+    changed_program = write_audio_program(tmp_path, "other")
+    assert await run_replay(path, "--port", "0", "--program", changed_program, "--wait", "20") == 1
+    output = capsys.readouterr().out
+    assert "changed  audio of demo-bot" in output
+    assert "file: 0 of 15 Opus packets are the same" in output
+    assert output.count("changed ") == 1
+    assert await run_replay(path, "--as-test", str(tmp_path / "test_session.py")) == 0
+    test_text = (tmp_path / "test_session.py").read_text()
+    compile(test_text, "test_session.py", "exec")
+    assert 'alice.join_voice("Lounge", audio=True)' in test_text
+    assert 'audio_3 = alice.hear(hubbub.bots["demo-bot"])' in test_text
+    assert 'assert abs(audio_3["duration_ms"] - 300) <= 200' in test_text
+
+
+def heard_audio(packets: list[bytes], user: str = "demo-bot") -> str:
+    """Return the response of the control API with audio that a person received."""
+    file = base64.b64encode(ogg.write_file(packets)).decode()
+    return json.dumps({"user": user, "duration_ms": ogg.compute_duration_ms(packets), "file": file})
+
+
+@pytest.mark.parametrize(
+    ("packets", "user", "details"),
+    [
+        (PACKETS, "demo-bot", None),
+        (PACKETS[:48], "demo-bot", None),
+        (PACKETS[:20], "demo-bot", ["duration_ms: 1000 -> 400"]),
+        (PACKETS[:30] + PACKETS[:20], "demo-bot", ["file: 30 of 50 Opus packets are the same"]),
+        (PACKETS, "carol", ["user: demo-bot -> carol"]),
+    ],
+)
+def test_audio_is_compared_with_tolerance_for_lost_packets(
+    packets: list[bytes], user: str, details: list[str] | None
+) -> None:
+    recorded_input = RecordedInput(
+        id=1, newest_entry_id=0, now_ms=0, kind="control", route=HEAR_ROUTE, response=heard_audio(PACKETS)
+    )
+    differences = compare_audio(recorded_input, heard_audio(packets, user))
+    assert [difference.details for difference in differences] == ([] if details is None else [details])
 
 
 async def test_responses_of_an_interactions_endpoint_are_replayed(

@@ -1,17 +1,26 @@
 """Comparison of the actions of a program in a recorded session and in its replay."""
 
+import base64
 import difflib
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, Literal
 
 import msgspec
 
+from hubbub.people import ogg
 from hubbub.server.recordings.id_maps import IdMapping, decode_json
 from hubbub.server.recordings.recording_file import RecordedInput
 
 IGNORED_KEYS: Final = frozenset({"nonce", "token"})
 """Keys whose values differ in every session."""
+HEAR_ROUTE: Final = "/control/people/{name}/voice/hear"
+"""Route of the control request that returns the audio that a person receives in a call."""
+DURATION_TOLERANCE_MS: Final = 200
+"""Maximum difference in milliseconds of two durations of the same audio, from which packets may be lost."""
+SAME_PACKETS_MIN: Final = 0.9
+"""Minimum share of equal Opus packets in the same audio."""
 _VALUE_LENGTH_MAX: Final = 80
 
 
@@ -69,6 +78,31 @@ def _compare_sequence(
             Difference(kind="added", action=describe(action)) for action in replayed_writes[replayed_start:replayed_end]
         ]
     return differences
+
+
+def compare_audio(recorded_input: RecordedInput, replayed_response: str) -> list[Difference]:
+    """Return the difference of the audio that a person received in a call, for the requests that return it."""
+    recorded_audio, replayed_audio = decode_json(recorded_input.response), decode_json(replayed_response)
+    if recorded_input.route != HEAR_ROUTE or not all(
+        isinstance(audio, dict) and "file" in audio for audio in (recorded_audio, replayed_audio)
+    ):
+        return []
+    details = []
+    if recorded_audio["user"] != replayed_audio["user"]:
+        details.append(f"user: {recorded_audio['user']} -> {replayed_audio['user']}")
+    durations = recorded_audio["duration_ms"], replayed_audio["duration_ms"]
+    if abs(durations[0] - durations[1]) > DURATION_TOLERANCE_MS:
+        details.append(f"duration_ms: {durations[0]} -> {durations[1]}")
+    else:
+        recorded_packets, replayed_packets = (
+            Counter(ogg.read_packets(base64.b64decode(audio["file"]))) for audio in (recorded_audio, replayed_audio)
+        )
+        same_count, count = (recorded_packets & replayed_packets).total(), recorded_packets.total()
+        if same_count < SAME_PACKETS_MIN * count:
+            details.append(f"file: {same_count} of {count} Opus packets are the same")
+    # The person hears what another member of the call sends.
+    action = f"audio of {replayed_audio['user']}"
+    return [Difference(kind="changed", action=action, details=details)] if details else []
 
 
 def describe(action: RecordedInput) -> str:

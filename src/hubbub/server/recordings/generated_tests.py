@@ -11,14 +11,17 @@ from typing import Any, Final
 
 from hubbub.people import forms
 from hubbub.protocol.enums import ComponentType
+from hubbub.server.recordings.differences import DURATION_TOLERANCE_MS
 from hubbub.server.recordings.id_maps import decode_json
 from hubbub.server.recordings.recording_file import RecordedInput, Recording
 from hubbub.server.recordings.replayer import Step, split_steps
 
 _API_PREFIX_PATTERN: Final = re.compile(r"^/api(?:/v\d+)?")
 _ID_PATTERN: Final = re.compile(r"\b\d{15,20}\b")
-_PERSON_ROUTE_PATTERN: Final = re.compile(r"/control/people/([^/]+)/(\w+)")
+_PERSON_ROUTE_PATTERN: Final = re.compile(r"/control/people/([^/]+)/(\w+(?:/\w+)?)")
 _MESSAGE_ROUTE: Final = "/channels/{channel_id}/messages"
+_FILE_CHARACTERS_MAX: Final = 64 * 1024
+"""Maximum number of base64 characters of a played file that a test contains."""
 _FIXTURE: Final = '''\
 @pytest.fixture
 def program(hubbub):
@@ -51,6 +54,7 @@ class GeneratedTestWriter:
         lines = [
             '"""A rehearsal that was generated from a recording. Edit it like any other test."""',
             "",
+            *(["import base64", ""] if any("base64." in line for line in step_lines) else []),
             "import pytest",
             "",
             f"SEED = {header.seed}",
@@ -119,12 +123,38 @@ class GeneratedTestWriter:
             person, channel = self._person_variable(match[1]), self._text_literal(body["channel"])
             assignment = self._assign(recorded_input, step_number)
             return [f"    {assignment}{person}.send_message({channel}, {self._text_literal(body.get('content', ''))})"]
+        if match is not None and match[2].startswith("voice/"):
+            return self._voice_lines(match[1], match[2].removeprefix("voice/"), body, recorded_input, step_number)
         arguments = None if match is None else self._interaction_arguments(match[2], body)
         if match is None or arguments is None:
             return [f"    # {_describe_request(recorded_input)}"]
         return self._interaction_lines(
             f"{self._person_variable(match[1])}.{match[2]}({arguments})", recorded_input, step_number
         )
+
+    def _voice_lines(
+        self, name: str, action: str, body: dict[str, Any], recorded_input: RecordedInput, step_number: int
+    ) -> list[str]:
+        """Return the lines that join or leave a call, play a file, or expect audio of the recorded duration."""
+        person = self._person_variable(name)
+        if action == "join":
+            return [f"    {person}.join_voice({self._text_literal(body['channel'])}, audio=True)"]
+        if action == "leave":
+            return [f"    {person}.leave_voice()"]
+        if action == "play" and len(body["file"]) <= _FILE_CHARACTERS_MAX:
+            return [f"    {person}.play(base64.b64decode({_quote(body['file'])}))"]
+        audio = decode_json(recorded_input.response)
+        if action != "hear" or not isinstance(audio, dict):
+            return [f"    # {person} played a file that is too large for this test."]
+        speaker = audio["user"]
+        bot_names = {action.actor for action in self._recording.inputs if action.is_program}
+        group = "bots" if speaker in bot_names else "users"
+        result, duration_ms = f"audio_{step_number}", audio["duration_ms"]
+        return [
+            f"    {result} = {person}.hear(hubbub.{group}[{_quote(speaker)}])",
+            "    # Packets can be lost.",
+            f'    assert abs({result}["duration_ms"] - {duration_ms}) <= {DURATION_TOLERANCE_MS}',
+        ]
 
     def _interaction_arguments(self, action: str, body: dict[str, Any]) -> str | None:
         """Return the arguments of a call that uses an application; None if the test cannot repeat the action."""

@@ -24,7 +24,7 @@ from hubbub.server.app import App
 from hubbub.server.control import ControlApi
 from hubbub.server.core.config import Config
 from hubbub.server.core.traffic import PERSON_HEADER, TrafficRecord
-from hubbub.server.recordings.differences import Difference, compare_actions, describe
+from hubbub.server.recordings.differences import Difference, compare_actions, compare_audio, describe
 from hubbub.server.recordings.id_maps import IdMapping, decode_json
 from hubbub.server.recordings.recorder import convert_record
 from hubbub.server.recordings.recording_file import RecordedInput, Recording, RecordingError
@@ -48,6 +48,15 @@ class Step(msgspec.Struct, frozen=True):
     cause: RecordedInput | None
     """The input; None for the start of the program."""
     actions: list[RecordedInput]
+
+
+class Repetition(msgspec.Struct, frozen=True):
+    """The result of repeating an input of people."""
+
+    problem: str | None = None
+    """Why the input could not be repeated; None if it was."""
+    response: str = ""
+    """Body of the response to a request; empty for frames."""
 
 
 class StepResult(msgspec.Struct, frozen=True):
@@ -141,12 +150,14 @@ class Replayer:
         for step in steps:
             # The program may act before the first step is replayed, so the first step keeps the actions that have arrived.
             self._actions = [] if step.cause is not None else self._actions
-            problem = None if step.cause is None else await self._repeat(step.cause)
+            repetition = Repetition() if step.cause is None else await self._repeat(step.cause)
             await self._wait_for_program(step, process)
             differences = compare_actions(
                 step.actions, sorted(self._actions, key=lambda action: action.sort_key), self._mapping
             )
-            results.append(StepResult(step, differences, problem))
+            if step.cause is not None:
+                differences += compare_audio(step.cause, repetition.response)
+            results.append(StepResult(step, differences, repetition.problem))
         action_count = sum(action.is_write for step in steps for action in step.actions)
         return ReplayReport(results, action_count)
 
@@ -185,12 +196,12 @@ class Replayer:
         bots = [applications[name].bot for name in bot_names if name in applications]
         return all(bot is None or int(bot.id) in connected_user_ids for bot in bots)
 
-    async def _repeat(self, recorded_input: RecordedInput) -> str | None:
-        """Perform an input of people; return why it failed, or None."""
+    async def _repeat(self, recorded_input: RecordedInput) -> Repetition:
+        """Perform an input of people."""
         if recorded_input.now_ms > self._control.clock.now_ms():
             await self._control.clock.run_until(recorded_input.now_ms)
         if recorded_input.kind == "frame":
-            return await self._repeat_frame(recorded_input)
+            return Repetition(await self._repeat_frame(recorded_input))
         headers = {PERSON_HEADER: "1"}
         if recorded_input.content_type:
             headers["Content-Type"] = recorded_input.content_type
@@ -209,9 +220,10 @@ class Replayer:
         ) as response:
             response_text = (await response.read()).decode("utf-8", "replace")
         self._mapping.add_responses(recorded_input.response, response_text)
+        problem = None
         if response.status != recorded_input.status:
-            return f"the response was {recorded_input.status} in the recording and is {response.status} now"
-        return None
+            problem = f"the response was {recorded_input.status} in the recording and is {response.status} now"
+        return Repetition(problem, response_text)
 
     async def _repeat_frame(self, recorded_input: RecordedInput) -> str | None:
         """Repeat a frame of a person's gateway client, for which Identify and Resume open a new session.
