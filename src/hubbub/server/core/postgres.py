@@ -31,7 +31,7 @@ from psycopg.errors import (
     SerializationFailure,
 )
 
-from hubbub.server.core import migrations
+from hubbub.server.core import migrations, postgres_outcomes
 from hubbub.server.core.commit_delivery import CommitDelivery, FinishedUnit
 from hubbub.server.core.postgres_batches import BATCH_UNITS_MAX, LoneKeys, WriteBatch
 from hubbub.server.core.postgres_commits import CommitOrder
@@ -48,6 +48,7 @@ from hubbub.server.core.postgres_contention import ContendedTasks, contention_lo
 from hubbub.server.core.postgres_forecasts import Forecasts, ReadForecasts
 from hubbub.server.core.postgres_loop import LoopConnection, LoopConnections, Unit
 from hubbub.server.core.postgres_monitor import ConnectionMonitor
+from hubbub.server.core.postgres_outcomes import CommitOutcomeUnknown, LostCommits
 from hubbub.server.core.postgres_tx import PostgresReadTx, PostgresTx
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
 
@@ -101,15 +102,6 @@ _TaskQueue = SimpleQueue[Callable[[], None] | None]
 """Functions that threads run; None ends a thread."""
 
 
-class _CommitOutcomeUnknown(Exception):
-    """The connection was lost during the commit, so the outcome is unknown."""
-
-    def __init__(self, transaction_id: int | None, finished_units: list[FinishedUnit]) -> None:
-        super().__init__("the connection was lost during the commit")
-        self.transaction_id = transaction_id
-        self.finished_units = finished_units
-
-
 def _back_off(attempt: int) -> None:
     """Wait for a random time that grows with the number of failed attempts."""
     time.sleep(_backoff_random.uniform(0, min(BACKOFF_SECONDS_MAX, BACKOFF_SECONDS * 2**attempt)))
@@ -149,6 +141,7 @@ class PostgresDatabase(Database):
             on_unreachable=lambda: self._loop.call_soon_threadsafe(self._fail_accepted),
             on_reachable=lambda: self._loop.call_soon_threadsafe(self._accept_again),
         )
+        self._lost_commits = LostCommits(url, lambda finished_units: self._delivery.add(finished_units))
         self._loop: asyncio.AbstractEventLoop
         self._delivery: CommitDelivery
         self._commit_order: CommitOrder
@@ -199,6 +192,7 @@ class PostgresDatabase(Database):
                 self._threads.append(thread)
                 thread.start()
         self._monitor.start()
+        self._lost_commits.start()
         self._is_open = True
 
     async def close(self) -> None:
@@ -222,6 +216,7 @@ class PostgresDatabase(Database):
                 self._contended_tasks.close()
             await asyncio.to_thread(thread.join)
         self._threads.clear()
+        await asyncio.to_thread(self._lost_commits.stop)
         self._delivery.deliver()
         self._close_idle()
 
@@ -337,7 +332,7 @@ class PostgresDatabase(Database):
             self._write_tasks.put(partial(self._write, unit, first_attempt=1))
         except ConnectionLost:
             self._write_tasks.put(partial(self._write, unit))
-        except _CommitOutcomeUnknown as lost:
+        except CommitOutcomeUnknown as lost:
             self._write_tasks.put(partial(self._resolve_lost_commit, [unit], lost, may_repeat=True))
         except BaseException as error:
             self._fail(unit, error)
@@ -353,7 +348,7 @@ class PostgresDatabase(Database):
         except ConnectionLost:
             for unit in batch.remaining_units:
                 self._write_tasks.put(partial(self._write, unit))
-        except _CommitOutcomeUnknown as lost:
+        except CommitOutcomeUnknown as lost:
             self._write_tasks.put(partial(self._resolve_lost_commit, batch.remaining_units, lost, may_repeat=True))
         except BaseException as error:
             if isinstance(error, _CONFLICT_ERRORS):
@@ -436,7 +431,7 @@ class PostgresDatabase(Database):
             self._contended_tasks.put(
                 unit.key, partial(self._write_contended, unit, time.monotonic() + CONTENDED_SECONDS_MAX)
             )
-        except _CommitOutcomeUnknown as lost:
+        except CommitOutcomeUnknown as lost:
             self._resolve_lost_commit([unit], lost)
         except BaseException as error:
             self._fail(unit, error)
@@ -459,22 +454,25 @@ class PostgresDatabase(Database):
 
         try:
             self._on_connection(attempt_with_lock)
-        except _CommitOutcomeUnknown as lost:
+        except CommitOutcomeUnknown as lost:
             self._resolve_lost_commit([unit], lost)
         except BaseException as error:
             self._fail(unit, error)
 
-    def _resolve_lost_commit(self, units: list[Unit], lost: _CommitOutcomeUnknown, *, may_repeat: bool = False) -> None:
+    def _resolve_lost_commit(self, units: list[Unit], lost: CommitOutcomeUnknown, *, may_repeat: bool = False) -> None:
         """Query the outcome of a commit whose connection was lost, and deliver the results of its units.
 
         If the transaction was committed, the callers get the results. If it was rolled back and `may_repeat` is True, the
-        units run again. In all other cases the callers get StoreUnavailable."""
+        units run again. In all other cases the callers get StoreUnavailable. If the outcome is not found, it is looked up
+        again later, because the events of a stored transaction must be published."""
         is_committed: bool | None = None
-        if lost.transaction_id is not None and not all(unit.has_failed for unit in units):
+        if lost.transaction_id is not None:
             try:
                 is_committed = _find_outcome(self._url, lost.transaction_id)
             except psycopg.Error:
                 log.exception("The outcome of transaction %d is unknown", lost.transaction_id)
+            if is_committed is None:
+                self._lost_commits.add(lost)
         if is_committed:
             self._delivery.add(lost.finished_units)
             return
@@ -506,7 +504,9 @@ class PostgresDatabase(Database):
         return self._attempt_read(connection, work)
 
     def _attempt(self, connection: PostgresConnection, unit: Unit, forecasts: Forecasts | None = None) -> None:
-        """Run and commit a unit, and deliver its result."""
+        """Run and commit a unit, and deliver its result. Do nothing if its caller already got an error."""
+        if unit.has_failed:
+            return
         started_at = time.monotonic()
         connection.begin(BEGIN_WRITE)
         tx = PostgresTx(connection, writes=True, forecasts=forecasts)
@@ -563,7 +563,7 @@ class PostgresDatabase(Database):
             connection.commit()
             delivered_units = finished_units
         except ConnectionLost as error:
-            raise _CommitOutcomeUnknown(tx.transaction_id, finished_units) from error
+            raise CommitOutcomeUnknown(tx.transaction_id, finished_units) from error
         finally:
             # If the outcome is unknown, other commits need not wait for it.
             self._commit_order.end(commit_number, *delivered_units)
@@ -581,13 +581,10 @@ def _run_tasks(task_queue: _TaskQueue) -> None:
 
 def _find_outcome(url: str, transaction_id: int) -> bool | None:
     """Wait for the end of a transaction and return whether it was committed; None if it does not end in time."""
-    # The connections of the store may be broken, too, so use a separate connection.
-    with psycopg.connect(url, autocommit=True, connect_timeout=5) as connection:
+    with postgres_outcomes.connect(url) as connection:
         for _ in range(OUTCOME_POLLS_MAX):
-            cursor = connection.execute("SELECT pg_xact_status(%s::text::xid8)", (str(transaction_id),))
-            status = (cursor.fetchone() or (None,))[0]
+            status = postgres_outcomes.find_status(connection, transaction_id)
             if status != "in progress":
-                # The status of a transaction that ended long ago is NULL.
-                return None if status is None else bool(status == "committed")
+                return None if status is None else status == "committed"
             time.sleep(OUTCOME_POLL_SECONDS)
     return None
