@@ -330,6 +330,26 @@ async def test_many_sessions_can_start_together(platform: GatewayPlatform) -> No
         assert await take_message_contents(client) == ["hello"]
 
 
+async def test_sessions_that_arrive_after_an_event_receive_the_next_ones(platform: GatewayPlatform) -> None:
+    await platform.create_guild(sample_guild(), member_roles={5: [], 6: [STAFF_ROLE_ID]})
+    bot_token, staff_token = platform.create_bot(user_id=5), platform.create_bot(user_id=6)
+    clients = [await platform.start_session(bot_token)]
+    # The hub now knows the recipients of both channels; further sessions are added to them.
+    await platform.publish_message(PUBLIC_CHANNEL_ID, "first")
+    await platform.publish_message(STAFF_CHANNEL_ID, "first to staff")
+    clients.append(await platform.start_session(bot_token))
+    clients.append(await platform.start_session(bot_token, intents=Intents.GUILDS))
+    clients.append(await platform.start_session(staff_token))
+    await platform.publish_message(PUBLIC_CHANNEL_ID, "second")
+    await platform.publish_message(STAFF_CHANNEL_ID, "second to staff")
+    await clients[0].close()
+    await platform.wait_idle()
+    await platform.publish_message(PUBLIC_CHANNEL_ID, "third")
+    assert await take_message_contents(clients[1]) == ["second", "third"]
+    assert await take_message_contents(clients[2]) == []
+    assert await take_message_contents(clients[3]) == ["second", "second to staff", "third"]
+
+
 async def test_events_of_two_guilds_do_not_mix(platform: GatewayPlatform) -> None:
     other_guild_id = 2000 << 22
     await platform.create_guild(sample_guild(), member_roles={5: []})

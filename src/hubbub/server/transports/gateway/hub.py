@@ -10,6 +10,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import partial
+from itertools import islice
 from typing import Final, TypeVar
 
 from hubbub.protocol.permissions import Permissions
@@ -21,12 +22,12 @@ from hubbub.server.transports.gateway import delivery_trace
 from hubbub.server.transports.gateway.context import GatewayContext, VisibilityGain, has_guilds_intent
 from hubbub.server.transports.gateway.hub_records import ChangedChannel, TrackedMember
 from hubbub.server.transports.gateway.packets import Packet
+from hubbub.server.transports.gateway.recipients import RecipientLists
 from hubbub.server.transports.gateway.session import GatewaySession, GuildSubscription, send_all
 from hubbub.server.transports.gateway.standings import (
     THREAD_PARENT_TYPES,
     VOICE_CHANNEL_TYPES,
     Standings,
-    may_receive,
 )
 
 log = logging.getLogger(__name__)
@@ -44,6 +45,10 @@ ADMISSION_BATCH_SIZE: Final = 50
 """Maximum number of sessions whose data one read contains."""
 QUEUED_EVENTS_MAX: Final = 20_000
 """Maximum number of events that may wait for a read or for a session to be admitted, which bounds the memory in use."""
+
+
+def _is_readable(subscription: GuildSubscription) -> bool:
+    return subscription.is_on_bus and not subscription.is_read
 
 
 class GuildHub:
@@ -72,9 +77,9 @@ class GuildHub:
         self._standings: Standings | None = None
         self._timeout_end_ms = 0
         """End of the earliest member timeout as Unix milliseconds, or 0."""
-        self._recipient_lists: dict[tuple[int | None, int, int], tuple[list[GatewaySession], list[GatewaySession]]] = {}
-        """Recipients with message content and recipients without it, by channel ID, permission and intents."""
-        self._arriving: list[GuildSubscription] = []
+        self._recipient_lists = RecipientLists()
+        self._arriving: dict[GuildSubscription, None] = {}
+        """Sessions that are not admitted yet, in the order of their arrival."""
         self._load_task: asyncio.Task[None] | None = None
         self._recent: dict[GatewaySession, GuildSubscription] = {}
         """Recently admitted sessions, whose GUILD_CREATE may already contain an event that arrives later."""
@@ -93,7 +98,7 @@ class GuildHub:
 
     def expect(self, subscription: GuildSubscription) -> None:
         """Start to buffer events for a session that will be admitted."""
-        self._arriving.append(subscription)
+        self._arriving[subscription] = None
 
     def admit(self, subscription: GuildSubscription) -> "asyncio.Future[None]":
         """Admit an expected session; the future is done when the events that it missed are sent, or the subscription is removed."""
@@ -106,11 +111,7 @@ class GuildHub:
     async def _load_arrivals(self) -> None:
         """Read the data of arriving sessions in batches and queue their admission."""
         try:
-            while batch := [
-                arriving_session
-                for arriving_session in self._arriving
-                if arriving_session.is_on_bus and not arriving_session.is_read
-            ][:ADMISSION_BATCH_SIZE]:
+            while batch := list(islice(filter(_is_readable, self._arriving), ADMISSION_BATCH_SIZE)):
                 sessions = [(subscription.session, subscription.is_joining) for subscription in batch]
                 arrivals = await self._read_with_retry(partial(self._context.guild_arrivals, self.guild_id, sessions))
                 for subscription, arrival in zip(batch, arrivals, strict=True):
@@ -134,14 +135,13 @@ class GuildHub:
         if not subscription.opened.done():
             subscription.opened.set_result(None)
         session = subscription.session
-        if subscription in self._arriving:
-            self._arriving.remove(subscription)
+        self._arriving.pop(subscription, None)
         if self.subscriptions.get(session) is subscription:
             del self.subscriptions[session]
             self._recent.pop(session, None)
             self._recipient_lists.clear()
             member = self._members[session.user_id]
-            member.subscriptions.remove(subscription)
+            del member.subscriptions[subscription]
             if not member.subscriptions:
                 del self._members[session.user_id]
         if not self.subscriptions and not self._arriving:
@@ -182,7 +182,7 @@ class GuildHub:
         """Admit a session whose data was read: send GUILD_CREATE and then the buffered events."""
         if subscription.is_removed or subscription.arrival is None:
             return
-        self._arriving.remove(subscription)
+        del self._arriving[subscription]
         arrival, session = subscription.arrival, subscription.session
         subscription.arrival = None
         if self.state is None:
@@ -192,7 +192,7 @@ class GuildHub:
             member = self._members[session.user_id] = TrackedMember(arrival.member, arrival.snapshot)
         elif member.state is None:
             member.state, member.snapshot = arrival.member, arrival.snapshot
-        member.subscriptions.append(subscription)
+        member.subscriptions[subscription] = None
         subscription.snapshot, subscription.visible_channels, subscription.moderated_channels = (
             arrival.snapshot,
             arrival.visible,
@@ -206,7 +206,7 @@ class GuildHub:
         subscription.opened_at = asyncio.get_running_loop().time()
         self.subscriptions[session] = self._recent[session] = subscription
         self._recent_end_stamp = max(self._recent_end_stamp, arrival.snapshot.end)
-        self._update_standings(member)
+        self._add_standing(member, subscription)
         if arrival.body is not None and subscription.transferred_channels is None:
             session.send(self._create_packet("GUILD_CREATE", arrival.body))
         backlog, subscription.backlog = subscription.backlog or [], None
@@ -376,6 +376,21 @@ class GuildHub:
         self._timeout_end_ms = min(timeout_ends_ms - {0}, default=0)
         self._recipient_lists.clear()
 
+    def _add_standing(self, member: TrackedMember, subscription: GuildSubscription) -> None:
+        """Set the standing of an admitted session, and add the session to the cached recipients.
+
+        The cost does not grow with the number of sessions, unless the standing of the member changed."""
+        assert self._standings is not None
+        state, now_ms = member.state, self._context.clock.now_ms()
+        first_subscription = next(iter(member.subscriptions))
+        if state is not None and state.timed_out_until_ms <= now_ms:
+            is_bot = subscription.session.actor.is_bot
+            subscription.standing = self._standings.standing_of(state, now_ms, is_bot=is_bot)
+            if subscription.standing is first_subscription.standing:
+                self._recipient_lists.add(subscription)
+                return
+        self._update_standings(member)
+
     # Delivery
 
     def _deliver(self, dispatch: Dispatch, only: GuildSubscription | None) -> None:
@@ -408,8 +423,8 @@ class GuildHub:
             return
         audience = dispatch.audience
         assert isinstance(audience, GuildAudience)
-        sessions_with_content, sessions_without_content = self._recipients(
-            audience.channel_id, audience.permission, dispatch.intents
+        sessions_with_content, sessions_without_content = self._recipient_lists.read(
+            audience.channel_id, audience.permission, dispatch.intents, self.subscriptions.values()
         )
         if (
             (self._recent and (self._has_transferred or 0 < dispatch.stamp < self._recent_end_stamp))
@@ -456,21 +471,6 @@ class GuildHub:
                     overflowed_sessions.append(subscription.session)
         if overflowed_sessions:
             self._on_missed_events(overflowed_sessions)
-
-    def _recipients(
-        self, channel_id: int | None, permission: int, intents: int
-    ) -> tuple[list[GatewaySession], list[GatewaySession]]:
-        """Return the cached recipients with message content and the cached recipients without it."""
-        key = (channel_id, permission, intents)
-        recipients = self._recipient_lists.get(key)
-        if recipients is None:
-            recipients = self._recipient_lists[key] = ([], [])
-            for session, subscription in self.subscriptions.items():
-                if (not intents or session.intents & intents) and may_receive(
-                    subscription.standing, channel_id, permission
-                ):
-                    recipients[0 if session.sees_content else 1].append(session)
-        return recipients
 
     def _narrow(
         self,

@@ -17,7 +17,8 @@ class TrackedMember:
         self.state = state
         """The member as of the last read; None if the user left the guild."""
         self.snapshot = snapshot
-        self.subscriptions: list[GuildSubscription] = []
+        self.subscriptions: dict[GuildSubscription, None] = {}
+        """Subscriptions of the member's sessions, in the order of their admission."""
 
     def intent_exempt_sessions(
         self, dispatch: Dispatch, only: GuildSubscription | None, recipients: set[GatewaySession]
