@@ -15,6 +15,7 @@ LOCAL_NODE = ""
 """The value of `SessionPresence.node` for sessions of this process."""
 PLATFORM_VIEW: Final = 0
 """The view of all users outside a family, in place of a family ID."""
+_PLATFORM_VIEW_ONLY: Final = frozenset({PLATFORM_VIEW})
 ACTIVITIES_MAX: Final = 10
 """Maximum number of activities shown per user."""
 HIDDEN_STATUSES: Final = frozenset({"invisible", "offline"})
@@ -65,6 +66,50 @@ class SessionPresence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     """Whether the session reported that the user is at the keyboard (`afk` is false)."""
 
 
+class _BotSessions:
+    """The visible sessions of a bot, from which its presence follows without a walk over all of them.
+
+    A bot has a session for each of its shards, so a walk for each of them would take quadratic time."""
+
+    __slots__ = ("_by_device", "_visible")
+
+    def __init__(self) -> None:
+        self._visible: dict[str, SessionPresence] = {}
+        """Visible sessions by ID, in the order of their last updates."""
+        self._by_device: dict[str, dict[str, SessionPresence]] = {}
+        """The same sessions by device."""
+
+    def update(self, session: SessionPresence) -> None:
+        """Add a session, or replace the presence that it reported before."""
+        self.remove(session.session_id)
+        if session.status not in HIDDEN_STATUSES:
+            self._visible[session.session_id] = session
+            self._by_device.setdefault(session.device, {})[session.session_id] = session
+
+    def remove(self, session_id: str) -> None:
+        """Remove a session; do nothing if it is not visible."""
+        session = self._visible.pop(session_id, None)
+        if session is not None:
+            device_sessions = self._by_device[session.device]
+            del device_sessions[session_id]
+            if not device_sessions:
+                del self._by_device[session.device]
+
+    def merge(self, user_id: int) -> Presence | None:
+        """Return what `_merge_sessions` returns for the visible sessions; None if there are none."""
+        if not self._visible:
+            return None
+        latest_session = next(reversed(self._visible.values()))
+        return Presence(
+            user_id=user_id,
+            status=latest_session.status,
+            activities=latest_session.activities,
+            client_status={
+                device: next(reversed(sessions.values())).status for device, sessions in self._by_device.items()
+            },
+        )
+
+
 class Presences:
     """The presences of all connected users; offline users are not stored."""
 
@@ -74,6 +119,8 @@ class Presences:
         """Presences by user ID and family ID."""
         self._sessions_by_user: dict[int, dict[str, SessionPresence]] = {}
         """Session presences by user ID and session ID, in the order of their last updates."""
+        self._bot_sessions: dict[int, _BotSessions] = {}
+        """Visible sessions of the users all of whose sessions are sessions of a bot."""
 
     def find(self, user_id: int, *, family_id: int = PLATFORM_VIEW) -> Presence | None:
         """Return a user's presence, in general or in a family's games; None if offline or invisible."""
@@ -94,7 +141,8 @@ class Presences:
 
     def is_connected(self, user_id: int, *, excluding: str = "") -> bool:
         """Return whether a user has any session, visible or not, other than `excluding`."""
-        return any(session_id != excluding for session_id in list(self._sessions_by_user.get(user_id, ())))
+        sessions = self._sessions_by_user.get(user_id, {})
+        return len(sessions) > (excluding in sessions)
 
     def is_active(self, user_id: int) -> bool:
         """Return whether a user is at a client that shows messages, on any device, visible or not."""
@@ -115,6 +163,14 @@ class Presences:
             for session in sessions.values()
             if session.node == node
         ]
+
+    def is_bot(self, user_id: int) -> bool:
+        """Return whether a user is a bot with a session on any node."""
+        return user_id in self._bot_sessions
+
+    def session_count(self, user_id: int) -> int:
+        """Return the number of a user's sessions, visible or not, on all nodes."""
+        return len(self._sessions_by_user.get(user_id, ()))
 
     def sessions_of(self, user_id: int) -> list[SessionPresence]:
         """Return the presences reported by a user's sessions, the latest last."""
@@ -157,6 +213,13 @@ class Presences:
         # The latest update is last.
         previous_session = sessions.pop(session.session_id, None)
         sessions[session.session_id] = session
+        if session.is_bot and len(sessions) == 1:
+            self._bot_sessions[session.user_id] = _BotSessions()
+        if (bot_sessions := self._bot_sessions.get(session.user_id)) is not None:
+            if session.is_bot and session.family_id is None:
+                bot_sessions.update(session)
+                return self._set_bot_presence(session.user_id, bot_sessions)
+            del self._bot_sessions[session.user_id]
         return self._merge(
             session.user_id, (session.family_id, previous_session.family_id if previous_session is not None else None)
         )
@@ -169,7 +232,17 @@ class Presences:
             return frozenset()
         if not sessions:
             del self._sessions_by_user[user_id]
+        if (bot_sessions := self._bot_sessions.get(user_id)) is not None:
+            bot_sessions.remove(session_id)
+            if not sessions:
+                del self._bot_sessions[user_id]
+            return self._set_bot_presence(user_id, bot_sessions)
         return self._merge(user_id, (removed_session.family_id,))
+
+    def _set_bot_presence(self, user_id: int, bot_sessions: _BotSessions) -> frozenset[int]:
+        """Store the presence of a bot. Return the views that changed."""
+        has_changed = _replace_presence(self._by_user, user_id, bot_sessions.merge(user_id))
+        return _PLATFORM_VIEW_ONLY if has_changed else frozenset()
 
     def remove_node(self, node: str) -> dict[int, frozenset[int]]:
         """Remove all sessions of a node. Return the users whose presence changed, with the views that changed."""
@@ -182,7 +255,6 @@ class Presences:
 
     def _merge(self, user_id: int, family_ids: Iterable[int | None]) -> frozenset[int]:
         """Merge a user's sessions, also for `family_ids` that a session left. Return the views that changed."""
-        # One pass, because a bot has a session for each of its shards.
         visible_sessions: list[SessionPresence] = []
         own_sessions_are_visible: bool | None = None
         known_family_ids = {*family_ids}

@@ -148,6 +148,8 @@ class PresenceFeed:
         """Time of this node's last keepalive, in seconds of the event loop's clock."""
         self._users_with_several_sessions: set[int] = set()
         """Users whose clients were informed that the user has more than one session."""
+        self._published: Dispatch | None = None
+        """The last message that this node published."""
 
     @property
     def other_nodes(self) -> frozenset[str]:
@@ -305,11 +307,14 @@ class PresenceFeed:
             is_gateway=self._read_audience is not None and not self._is_draining,
             **fields,
         )
-        body = codec.encode(message)
-        self._bus.publish(BUS_SUBJECT, Dispatch(event=event, body=body, audience=NO_SESSIONS))
+        self._published = Dispatch(event=event, body=codec.encode(message), audience=NO_SESSIONS)
+        self._bus.publish(BUS_SUBJECT, self._published)
 
     def _receive(self, dispatch: Dispatch) -> None:
         """Handle a message of another node."""
+        if dispatch is self._published:
+            # The bus of one process delivers the object itself; it does not need to be decoded.
+            return
         message = codec.decode(dispatch.body, _NodeMessage)
         if message.node == self.node:
             return
@@ -400,14 +405,15 @@ class PresenceFeed:
         """
         if self._read_audience is None:
             return
-        sessions = self._presences.sessions_of(user_id)
-        if len(sessions) > 1:
+        if self._presences.session_count(user_id) > 1:
             self._users_with_several_sessions.add(user_id)
         elif user_id in self._users_with_several_sessions:
             self._users_with_several_sessions.discard(user_id)
         else:
             return
-        if sessions and not sessions[0].is_bot:
+        if self._presences.is_bot(user_id):
+            return
+        if sessions := self._presences.sessions_of(user_id):
             body = codec.encode(presences.session_list(sessions))
             self._deliver_local(Dispatch(event=SESSIONS_REPLACE.name, body=body, audience=UserAudience.of(user_id)))
 
