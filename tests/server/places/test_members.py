@@ -1,5 +1,6 @@
 """Members: reads, search, joins, updates, kicks, prunes, gateway requests, and join messages."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
@@ -7,11 +8,14 @@ import pytest
 from hubbub.protocol import codec
 from hubbub.protocol.enums import AuditLogAction, ChannelType, GatewayOpcode, MessageType
 from hubbub.protocol.flags import MemberFlags
-from hubbub.protocol.ids import Snowflake
+from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.gateway import RequestGuildMembers
+from hubbub.server.core.call import Actor as Caller
 from hubbub.server.core.call import Call
 from hubbub.server.places import guilds, members
+from hubbub.server.places.members.gateway.commands import request_guild_members
 from tests import media
 from tests.world import NOW_MS, Actor, Guild, World
 
@@ -841,6 +845,50 @@ async def test_all_members_are_sent_in_chunks_of_one_thousand(world: World) -> N
         (1, 2, "n"),
     ]
     assert [presence["user"]["id"] for presence in second_chunk["presences"]] == [str(bot.id)]
+
+
+async def test_each_chunk_of_all_members_is_read_in_its_own_transaction(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    count = 2500
+
+    def insert_members(call: Call) -> None:
+        numbers = range(1, count)
+        call.tx.run_many("INSERT INTO users (id, username) VALUES (?, ?)", [(each, f"crowd{each}") for each in numbers])
+        call.tx.run_many(
+            "INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, 1)",
+            [(guild.id, each) for each in numbers],
+        )
+
+    def run(function: Callable[[Call], None]) -> Callable[[Call], Call]:
+        def act(call: Call) -> Call:
+            call = call.acting_as(Caller(user_id=UserId(bob.id), kind="user"))
+            call.intents = Intents.GUILD_MEMBERS
+            function(call)
+            return call
+
+        return act
+
+    await world.write(insert_members)
+    request = RequestGuildMembers(guild_id=str(guild.id), query="")
+    result = await world.write(run(lambda call: request_guild_members(call, request)))
+    assert not result.replies
+    chunk_sizes = []
+    while result.further_reads:
+        [read] = result.further_reads
+        result = await world.write(run(read))
+        chunk_sizes += [len(chunk.members) for _, chunk in result.replies]
+        assert len(result.replies) == 1
+        if len(chunk_sizes) == 1:
+            # A member of the second chunk leaves.
+            await world.write(lambda call: call.tx.run("DELETE FROM members WHERE user_id = 1500"))
+        if len(chunk_sizes) == 2:
+            # The caller is removed, and receives no more members.
+            await world.write(lambda call: call.tx.run("DELETE FROM members WHERE user_id = ?", bob.id))
+            result = await world.write(run(result.further_reads[0]))
+            assert not result.replies
+            break
+    assert chunk_sizes == [1000, 999]
 
 
 async def test_members_are_requested_by_name_or_id(world: World) -> None:

@@ -76,6 +76,7 @@ class Call:
         "api_version",
         "config",
         "files",
+        "further_reads",
         "headers",
         "ids",
         "intents",
@@ -138,6 +139,8 @@ class Call:
         """Cache of the standings that permission checks loaded during this call."""
         self.replies: list[tuple[Event[Any], Any]] = []
         """Events to send only to the gateway session that sent the command."""
+        self.further_reads: list[Callable[[Call], None]] = []
+        """Functions that read more replies of a gateway command, each in a transaction of its own after these were sent."""
 
     @property
     def actor(self) -> Actor:

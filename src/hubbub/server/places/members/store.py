@@ -66,8 +66,6 @@ class Membership(NamedTuple):
 COLUMNS: Final = ", ".join(MemberRow._fields)
 VIEW_COLUMNS: Final = MemberRow._fields[: MemberRow._fields.index("bio")]
 """The columns needed to show a member, for example as a message author."""
-_ITERATION_PAGE_SIZE: Final = 1000
-"""Number of members that `iterate_all` reads at a time."""
 
 
 def find_row(tx: Tx, guild_id: int, user_id: int) -> MemberRow | None:
@@ -135,12 +133,11 @@ def list_page(tx: Tx, guild_id: int, *, after: int = 0, limit: int) -> list[Memb
     return _with_roles_and_users(tx, guild_id, rows)
 
 
-def iterate_all(tx: Tx, guild_id: int) -> Iterator[Membership]:
-    """Iterate over all members by ascending user ID, read page by page."""
-    after = 0
-    while page := list_page(tx, guild_id, after=after, limit=_ITERATION_PAGE_SIZE):
-        yield from page
-        after = page[-1].row.user_id
+def list_user_ids(tx: Tx, guild_id: int) -> list[int]:
+    """List the user IDs of all members in ascending order."""
+    return [
+        user_id for (user_id,) in tx.all("SELECT user_id FROM members WHERE guild_id = ? ORDER BY user_id", guild_id)
+    ]
 
 
 def iterate_memberships(tx: Tx, user_id: int) -> Iterator[Membership]:

@@ -1,8 +1,10 @@
 """Gateway commands: opcodes that clients send within a session."""
 
 import logging
+from collections import deque
 from collections.abc import Callable
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET
@@ -21,6 +23,7 @@ from hubbub.protocol.resources.gateway import (
     RequestGuildMembers,
 )
 from hubbub.protocol.resources.presence import SET_PRESENCE
+from hubbub.server.core.call import Call
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.core.rejections import RejectedWithSideEffects, run_side_effects
@@ -59,6 +62,15 @@ GUILD_OPCODE_SCOPES: Final = {
     GatewayOpcode.REQUEST_SOUNDBOARD_SOUNDS: "",
     GatewayOpcode.REQUEST_CHANNEL_INFO: "",
 }
+
+
+class _CommandResult(NamedTuple):
+    """What a transaction of a command read."""
+
+    replies: list[tuple[str, bytes]]
+    """Names and encoded payloads of events for the session."""
+    further_reads: list[Callable[[Call], None]]
+    """Functions that read more replies."""
 
 
 class Commands:
@@ -108,17 +120,15 @@ class Commands:
         if command is REQUEST_GUILD_MEMBERS and self._is_rate_limited(session, payload):
             return
 
-        def run_command(tx: Tx) -> list[tuple[str, bytes]]:
-            call = self._context.call(tx, session)
-            function(call, payload)
-            return [(event.name, codec.encode(reply)) for event, reply in call.replies]
+        def run_command(tx: Tx) -> _CommandResult:
+            return self._run(tx, session, lambda call: function(call, payload))
 
         run_transaction = self._context.db.write if getattr(function, "__writes__", False) else self._context.db.read
         observer = self._context.observer
         observation = None if observer is None else observer.start("gateway", command.name)
         try:
             try:
-                replies = await run_transaction(run_command)
+                result = await run_transaction(run_command)
             except RejectedWithSideEffects as rejection:
                 await run_side_effects(rejection, self._context.db, lambda tx: self._context.call(tx, session))
                 raise
@@ -132,9 +142,31 @@ class Commands:
         finally:
             if observer is not None:
                 observer.end(observation)
-        for event, body in replies:
-            session.send(self._sessions.create_packet(event, body))
-            await connection.wait_writable()
+        await self._send_replies(connection, session, result)
+
+    def _run(self, tx: Tx, session: GatewaySession, function: Callable[[Call], None]) -> "_CommandResult":
+        call = self._context.call(tx, session)
+        function(call)
+        return _CommandResult([(event.name, codec.encode(reply)) for event, reply in call.replies], call.further_reads)
+
+    async def _send_replies(
+        self, connection: GatewayConnection, session: GatewaySession, result: "_CommandResult"
+    ) -> None:
+        """Send the replies of a command, and read and send further replies at the pace of the client."""
+        further_reads = deque[Callable[[Call], None]]()
+        while True:
+            for event, body in result.replies:
+                session.send(self._sessions.create_packet(event, body))
+                await connection.wait_writable()
+            further_reads.extendleft(reversed(result.further_reads))
+            if not further_reads or session.has_ended:
+                return
+            read = partial(self._run, session=session, function=further_reads.popleft())
+            try:
+                result = await self._context.db.read(read, long=True)
+            except StoreUnavailable:
+                log.warning("Gateway command failed: the database is unavailable")
+                return
 
     def _is_rate_limited(self, session: GatewaySession, request: RequestGuildMembers) -> bool:
         """Return whether to reject a request for all members of a guild; send RATE_LIMITED if it came too soon.
