@@ -251,6 +251,37 @@ async def test_a_guild_has_at_most_500_channels_and_a_category_50(world: World) 
     (await guild.owner.post(f"/guilds/{guild.id}/channels", json={"name": "x"})).rejected(400, 30013)
 
 
+async def test_the_list_of_channels_contains_every_earlier_write(world: World) -> None:
+    guild = await world.guild()
+    path = f"/guilds/{guild.id}/channels"
+    created = (await guild.owner.post(path, json={"name": "first", "topic": "a"})).ok()
+    channel_path = f"/channels/{created['id']}"
+
+    async def check_list() -> None:
+        channels = (await guild.owner.get(path)).ok()
+        assert channels
+        # A single channel is read and encoded without the cache of the list.
+        for channel in channels:
+            assert channel == (await guild.owner.get(f"/channels/{channel['id']}")).ok()
+
+    await check_list()
+    (await guild.owner.patch(channel_path, json={"topic": "b"})).ok()
+    await check_list()
+    overwrite_path = f"{channel_path}/permissions/{guild.id}"
+    for allowed_bits in ("1024", "2048"):
+        (await guild.owner.put(overwrite_path, json={"type": 0, "allow": allowed_bits})).ok()
+        await check_list()
+    (await guild.owner.delete(overwrite_path)).ok()
+    await check_list()
+    message = (await guild.owner.post(f"{channel_path}/messages", json={"content": "hello"})).ok()
+    await check_list()
+    assert message["id"] in {channel.get("last_message_id") for channel in (await guild.owner.get(path)).ok()}
+    (await guild.owner.delete(f"{channel_path}/messages/{message['id']}")).ok()
+    await check_list()
+    (await guild.owner.delete(channel_path)).ok()
+    await check_list()
+
+
 async def test_creating_a_channel_requires_manage_channels_and_held_permissions(world: World) -> None:
     guild = await world.guild()
     bob = await guild.member()

@@ -2,7 +2,11 @@
 
 PATCH and DELETE of a channel may address a thread, so the threads slice handles them."""
 
-from msgspec import UNSET
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
+from typing import Final
+
+from msgspec import UNSET, Raw
 
 from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import THREAD_TYPES, ChannelType, OverwriteType
@@ -15,7 +19,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.places.channels import actions, rules, store, thread_members, views
 from hubbub.server.places.channels.store import ChannelRow, GuildTraits, OverwriteRow
-from hubbub.server.places.standing import ChannelAccess, access
+from hubbub.server.places.standing import ChannelAccess, GuildAccess, access
 
 
 @handles(wire.GET_CHANNEL)
@@ -33,27 +37,60 @@ def get_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
 
 
 @handles(wire.LIST_GUILD_CHANNELS)
-def list_guild_channels(call: Call, guild_id: GuildId, query: wire.ListGuildChannels) -> list[wire.Channel]:
+def list_guild_channels(call: Call, guild_id: GuildId, query: wire.ListGuildChannels) -> list[wire.Channel] | Raw:
     """List guild channels.
 
     Threads are not included. Channels the caller cannot see are left out; until 16 November 2026 bots receive all
     channels."""
     standing = access.get_guild_standing(call, guild_id)
-    rows = store.list_guild_channels(call.tx, guild_id)
+    rows = store.list_guild_channel_values(call.tx, guild_id)
+    overwrites_by_channel = store.find_overwrites_of_guild(call.tx, guild_id)
     # spec/dated-changes.md#2.9 concerns bots only: users and their bearer tokens never saw hidden channels.
     if not call.actor.is_bot or changes.CHANNEL_OBFUSCATION.is_active(call.now_ms):
-        permissions_by_channel = access.visible_channels(call.tx, standing, with_parents=not call.actor.is_bot)
-        rows = [row for row in rows if row.id in permissions_by_channel]
-    overwrites_by_channel = store.find_overwrites_of_guild(call.tx, guild_id)
-    channel_views = [views.channel(row, overwrites_by_channel.get(row.id, [])) for row in rows]
+        visible_permissions = access.filter_visible(
+            standing,
+            map(_visibility_values, rows),
+            _bits_by_target(overwrites_by_channel),
+            with_parents=not call.actor.is_bot,
+        )
+        rows = [row for row in rows if row[0] in visible_permissions]
     if query.with_can_link_lobby:
-        permissions_by_channel = access.visible_channels(call.tx, standing)
-        everyone_permissions = store.read_role_permissions(call.tx, guild_id)
-        for row, channel in zip(rows, channel_views, strict=True):
-            channel.can_link_lobby = rules.can_link_lobby(row, permissions_by_channel.get(row.id, 0))
-            channel.is_viewable_and_writeable_by_all_members = rules.is_open_to_all(
-                guild_id, everyone_permissions, overwrites_by_channel.get(row.id, [])
-            )
+        return _list_linkable_channels(call, standing, [ChannelRow(*row) for row in rows], overwrites_by_channel)
+    encoded_channels = [views.encoded_channel(row, tuple(overwrites_by_channel.get(row[0], ()))) for row in rows]
+    return Raw(b"[" + b",".join(encoded_channels) + b"]")
+
+
+_visibility_values: Final = itemgetter(*(ChannelRow._fields.index(field) for field in ("id", "type", "parent_id")))
+
+
+def _bits_by_target(
+    overwrites_by_channel: Mapping[int, Sequence[OverwriteRow]],
+) -> dict[int, dict[int, tuple[int, int]]]:
+    """Return the allow and deny bits of overwrites by channel ID, and by role or user ID."""
+    return {
+        channel_id: {overwrite.target_id: (overwrite.allow, overwrite.deny) for overwrite in overwrites}
+        for channel_id, overwrites in overwrites_by_channel.items()
+    }
+
+
+def _list_linkable_channels(
+    call: Call,
+    standing: GuildAccess,
+    rows: Sequence[ChannelRow],
+    overwrites_by_channel: Mapping[int, Sequence[OverwriteRow]],
+) -> list[wire.Channel]:
+    """Return channels with the fields that tell whether a lobby can be linked."""
+    permissions_by_channel = access.visible_channels(call.tx, standing)
+    everyone_permissions = store.read_role_permissions(call.tx, standing.guild_id)
+    channel_views = []
+    for row in rows:
+        overwrites = overwrites_by_channel.get(row.id, [])
+        channel = views.channel(row, overwrites)
+        channel.can_link_lobby = rules.can_link_lobby(row, permissions_by_channel.get(row.id, 0))
+        channel.is_viewable_and_writeable_by_all_members = rules.is_open_to_all(
+            standing.guild_id, everyone_permissions, overwrites
+        )
+        channel_views.append(channel)
     return channel_views
 
 

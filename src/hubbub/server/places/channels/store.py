@@ -4,7 +4,7 @@ Channel types in SQL: 4 category, 10 to 12 threads, 15 and 16 forum and media ch
 
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from hubbub.protocol.enums import THREAD_TYPES, ChannelType
 from hubbub.protocol.numbers import INT32_MAX
@@ -126,6 +126,9 @@ COLUMNS: Final = ", ".join(
     _NEWEST_MESSAGE_OR_POST_SQL if field == "last_message_id" else f"c.{field}" for field in ChannelRow._fields
 )
 """Columns to select `FROM channels c` for a `ChannelRow`."""
+_LIST_GUILD_CHANNELS: Final = (
+    f"SELECT {COLUMNS} FROM channels c WHERE c.guild_id = ? AND c.type NOT IN (10, 11, 12) ORDER BY c.position, c.id"
+)
 TEXT_COLUMNS: Final = ", ".join(
     _NEWEST_MESSAGE_SQL if field == "last_message_id" else f"c.{field}"
     for field in ChannelRow._fields[: ChannelRow._fields.index("bitrate")]
@@ -162,11 +165,12 @@ def find_many(tx: Tx, channel_ids: Iterable[int]) -> dict[int, ChannelRow]:
 
 def list_guild_channels(tx: Tx, guild_id: int) -> list[ChannelRow]:
     """List the channels of a guild without threads, by position and ID."""
-    return tx.fetch(
-        ChannelRow,
-        f"SELECT {COLUMNS} FROM channels c WHERE c.guild_id = ? AND c.type NOT IN (10, 11, 12) ORDER BY c.position, c.id",
-        guild_id,
-    )
+    return tx.fetch(ChannelRow, _LIST_GUILD_CHANNELS, guild_id)
+
+
+def list_guild_channel_values(tx: Tx, guild_id: int) -> list[tuple[Any, ...]]:
+    """Return the rows of `list_guild_channels` as tuples of the values of a `ChannelRow`."""
+    return tx.all(_LIST_GUILD_CHANNELS, guild_id)
 
 
 def count_guild_threads(tx: Tx, guild_id: int) -> int:

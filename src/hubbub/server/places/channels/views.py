@@ -1,6 +1,7 @@
 """Build the wire models of channels: guild channels, threads, private channels and obfuscated channels."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, Final
 
 from msgspec import UNSET, UnsetType
@@ -27,6 +28,8 @@ from hubbub.server.places.channels.thread_members import ThreadMemberRow
 __all__ = ["any_channel", "channel", "obfuscated_channel", "partial_channel", "tags", "thread"]
 """The interface for other slices."""
 
+ENCODED_CHANNELS_MAX: Final = 4096
+"""Maximum number of guild channels whose JSON is cached, about 2 KB each with the key."""
 HIDDEN_NAME: Final = "___hidden___"
 """Name of every obfuscated channel."""
 
@@ -83,6 +86,14 @@ def channel(row: ChannelRow, overwrites: Iterable[OverwriteRow]) -> wire.Channel
         view.default_forum_layout = row.default_forum_layout or 0
         view.default_tag_setting = row.default_tag_setting
     return view
+
+
+@lru_cache(maxsize=ENCODED_CHANNELS_MAX)
+def encoded_channel(values: tuple[Any, ...], overwrites: tuple[OverwriteRow, ...]) -> bytes:
+    """Return the JSON of `channel`, from the values of a `ChannelRow` and its overwrites.
+
+    The cache cannot be outdated, because its keys contain everything that the JSON depends on."""
+    return codec.encode(channel(ChannelRow(*values), overwrites))
 
 
 def obfuscated_channel(row: ChannelRow) -> wire.Channel:

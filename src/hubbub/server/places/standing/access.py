@@ -8,6 +8,8 @@ A caller who is not a member of a guild gets MISSING_ACCESS, or UNKNOWN_GUILD if
 does not exist.
 """
 
+from collections.abc import Iterable, Mapping
+
 from hubbub.protocol import errors
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.flags import MemberFlags
@@ -41,6 +43,7 @@ __all__ = [
     "require_unsuspended",
     "sorted_role_ids",
     "find_standing_and_role_ids",
+    "filter_visible",
     "visible_channels",
 ]
 
@@ -287,12 +290,28 @@ def visible_channels(tx: Tx, standing: GuildAccess, *, with_parents: bool = True
 
     With `with_parents`, a category without VIEW_CHANNEL is visible if any of its children is (decisions/0080)."""
     overwrites_by_channel = store.find_overwrites_of_guild(tx, standing.guild_id)
+    channels = store.list_channels(tx, standing.guild_id)
+    return filter_visible(standing, channels, overwrites_by_channel, with_parents=with_parents)
+
+
+def filter_visible(
+    standing: GuildAccess,
+    channels: Iterable[tuple[int, int, int | None]],
+    overwrites_by_channel: Mapping[int, dict[int, tuple[int, int]]],
+    *,
+    with_parents: bool,
+) -> dict[int, int]:
+    """Return the channels that a member can see, like `visible_channels`, from rows that were read already.
+
+    `channels` are ID, type and parent ID of all channels of the guild without threads."""
+    bits_without_overwrites = apply_overwrites(standing, {})
     visible_permissions: dict[int, int] = {}
     hidden_category_permissions: dict[int, int] = {}
     parent_ids: set[int] = set()
-    for channel_id, channel_type, parent_id in store.list_channels(tx, standing.guild_id):
-        bits = apply_overwrites(standing, overwrites_by_channel.get(channel_id, {}))
-        if bits & Permissions.VIEW_CHANNEL:
+    for channel_id, channel_type, parent_id in channels:
+        overwrites = overwrites_by_channel.get(channel_id)
+        bits = apply_overwrites(standing, overwrites) if overwrites else bits_without_overwrites
+        if bits & _VIEW_CHANNEL:
             visible_permissions[channel_id] = bits
             if parent_id is not None:
                 parent_ids.add(parent_id)
@@ -301,6 +320,9 @@ def visible_channels(tx: Tx, standing: GuildAccess, *, with_parents: bool = True
     return visible_permissions | {
         channel_id: bits for channel_id, bits in hidden_category_permissions.items() if channel_id in parent_ids
     }
+
+
+_VIEW_CHANNEL = int(Permissions.VIEW_CHANNEL)
 
 
 def _build_private_standing(call: Call, channel: ChannelRef) -> ChannelAccess:
