@@ -2,12 +2,17 @@
 
 python -m bench [BENCHMARK ...] [--quick]
 
-- post, get: a message is created; 50 messages are read
+- post, get, channels: a message is created; 50 messages are read; the channels of a guild are read
+- minimal: a message is created, against a minimal handler with group commit
 - postgres: POST, GET 50 and GET @me on PostgreSQL, against SQLite
 - growth: a message is created in a channel with a million stored messages
 - fanout: a message is delivered to a thousand sessions
 - flat: the cost of a delivery does not grow with the number of sessions
 - memory: an idle session
+- storms: thousands of sessions connect
+- presences: a thousand sessions connect and receive the presences of each other
+- guilds: a bot in 2,500 guilds connects
+- members: all members of a guild of 100,000 are requested
 - start: the server becomes ready
 - rehearsal: the first test of a pytest run, each further test, and a slash command
 - soak: memory under steady load
@@ -72,6 +77,7 @@ from bench.server import FRAME_BYTES
 from bench.soak import run_soak_benchmark
 from bench.social import run_social_benchmark
 from bench.sound import run_sound_benchmark
+from bench.storms import add_channels, run_storms_benchmark
 from bench.voice import run_voice_benchmark
 from hubbub.protocol.intents import Intents
 
@@ -141,12 +147,40 @@ async def run_requests_benchmark(benchmarks: set[str], is_quick: bool) -> None:
         record_figure(
             "durable POST message / empty handler, CPU", statistics.median(post_costs) / baseline, 4.0, "x", detail
         )
+        if "minimal" in benchmarks:
+            await measure_against_minimal_handler(subject, count)
         if "get" in benchmarks:
             read_request = encode_request(
                 "GET", messages_path(subject) + "?limit=50", subject.connection_info["user_token"]
             )
             get_cost = await measure_request_cost(subject, lambda _: read_request, count // 4)
             record_figure("GET 50 messages / empty handler, CPU", get_cost / baseline, 8.0, "x", f"{get_cost:.0f} us")
+        if "channels" in benchmarks:
+            await add_channels(subject)
+            info = subject.connection_info
+            channels_request = encode_request("GET", f"/api/v10/guilds/{info['guild']}/channels", info["user_token"])
+            channels_cost = await measure_request_cost(subject, lambda _: channels_request, count // 4)
+            record_figure(
+                "GET about 70 channels / empty handler, CPU",
+                channels_cost / baseline,
+                None,
+                "x",
+                f"{channels_cost:.0f} us",
+            )
+
+
+async def measure_against_minimal_handler(subject: Subject, count: int) -> None:
+    """Measure creating messages against a handler that only stores them, in turn."""
+    with tempfile.TemporaryDirectory() as folder, Subject("minimal", str(Path(folder) / "minimal.sqlite3")) as minimal:
+        ratios, post_costs, minimal_costs = [], [], []
+        for _ in range(3):
+            minimal_costs.append(await measure_request_cost(minimal, message_request_factory(minimal), count))
+            post_costs.append(await measure_request_cost(subject, message_request_factory(subject), count))
+            ratios.append(post_costs[-1] / minimal_costs[-1])
+    detail = f"{statistics.median(post_costs):.0f} us against {statistics.median(minimal_costs):.0f} us"
+    record_figure(
+        "durable POST message / minimal handler with group commit, CPU", statistics.median(ratios), None, "x", detail
+    )
 
 
 async def run_growth_benchmark(is_quick: bool) -> None:
@@ -408,6 +442,12 @@ async def main() -> int:
     Return the exit status: 0, 1 if a limit was exceeded, or 2 for an unknown benchmark."""
     all_benchmarks = {"post", "get", "growth", "fanout", "flat", "memory", "start", "soak", "search", "interaction"}
     all_benchmarks |= {
+        "channels",
+        "minimal",
+        "storms",
+        "presences",
+        "guilds",
+        "members",
         "token",
         "exchange",
         "lobby",
@@ -441,12 +481,16 @@ async def main() -> int:
         return 2
     benchmarks = benchmarks or all_benchmarks
     runners: list[tuple[set[str], Callable[[], Awaitable[None]]]] = [
-        ({"post", "get"}, lambda: run_requests_benchmark(benchmarks, is_quick)),
+        ({"post", "get", "channels", "minimal"}, lambda: run_requests_benchmark(benchmarks, is_quick)),
         ({"postgres"}, lambda: run_postgres_benchmark(record_figure, is_quick)),
         ({"growth"}, lambda: run_growth_benchmark(is_quick)),
         ({"fanout"}, lambda: run_fanout_benchmark(is_quick)),
         ({"flat"}, lambda: run_session_count_benchmark(is_quick)),
         ({"memory"}, lambda: run_memory_benchmark(is_quick)),
+        (
+            {"storms", "presences", "guilds", "members"},
+            lambda: run_storms_benchmark(benchmarks, record_figure, is_quick),
+        ),
         ({"start"}, run_start_benchmark),
         ({"rehearsal"}, lambda: run_rehearsal_benchmark(record_figure, is_quick)),
         ({"soak"}, lambda: run_soak_benchmark(record_figure, is_quick)),

@@ -6,7 +6,9 @@
     python -m bench.server hubbub-clients DATA USER SCOPE COUNT    started again, with authorization codes of the user
     python -m bench.server hubbub-players DATA USER COUNT    started again, with players who share a friend
     python -m bench.server hubbub-members DATA GUILD COUNT    started again, with further members of the guild
+    python -m bench.server hubbub-guilds DATA BOT OWNER COUNT    started again, with further guilds of the owner that the bot is in
     python -m bench.server http           an aiohttp handler that reads and returns JSON
+    python -m bench.server minimal FILE   an aiohttp handler that stores messages in SQLite with group commit
     python -m bench.server sockets        a loop of transport.write of one prebuilt frame to every subscribed connection
 
 The first line on standard output is JSON with its URL, IDs and tokens. The process runs until its standard input
@@ -15,9 +17,14 @@ closes.
 
 import asyncio
 import gc
+import itertools
 import json
+import sqlite3
 import sys
+import threading
+from collections.abc import Awaitable, Callable
 from functools import partial
+from queue import SimpleQueue
 from typing import Any
 
 import msgspec
@@ -57,11 +64,12 @@ async def run_platform(
     code_arguments: tuple[str, ...] = (),
     player_arguments: tuple[str, ...] = (),
     member_arguments: tuple[str, ...] = (),
+    guild_arguments: tuple[str, ...] = (),
 ) -> None:
     """Run the platform with one user, one bot and one guild.
 
     `has_data` starts with the world that is already stored. The arguments of `_create_codes` add an application to it, and
-    those of `_create_players` a game. Those of `_create_members` add members.
+    those of `_create_players` a game. Those of `_create_members` add members, those of `_create_guilds` guilds.
     """
     from hubbub.protocol.flags import ApplicationFlags
     from hubbub.protocol.ids import UserId
@@ -86,7 +94,7 @@ async def run_platform(
         config = msgspec.structs.replace(config, gateway=buffers, database_cache_bytes=1024 * 1024)
     app = App(config)
     await app.start()
-    if code_arguments or player_arguments or member_arguments or has_data:
+    if code_arguments or player_arguments or member_arguments or guild_arguments or has_data:
         extra_fields: dict[str, Any] = {}
         if code_arguments:
             extra_fields = await app.database.write(lambda tx: _create_codes(app.make_call(tx), *code_arguments))
@@ -94,6 +102,9 @@ async def run_platform(
             extra_fields = await app.database.write(lambda tx: _create_players(app.make_call(tx), *player_arguments))
         if member_arguments:
             extra_fields = await app.database.write(lambda tx: _create_members(app.make_call(tx), *member_arguments))
+        if guild_arguments:
+            actor = Actor(user_id=UserId(1), kind="user")
+            await app.database.write(lambda tx: _create_guilds(app.make_call(tx, actor), *guild_arguments))
         print_document({"url": app.config.public_url, **extra_fields})
         await serve_until_eof(app.database)
         await app.stop()
@@ -111,6 +122,7 @@ async def run_platform(
             "user_token": token,
             "user_id": str(int(row.id)),
             "bot_token": application.bot_token,
+            "bot_id": str(int(application.row.id)),
             "guild": str(int(guild.id)),
             "channel": str(rows[0][0]),
         }
@@ -205,6 +217,78 @@ def _create_members(call: Any, guild_id: str, count: str) -> dict[str, Any]:
     return {"member_tokens": tokens}
 
 
+def _create_guilds(call: Any, bot_id: str, owner_id: str, count: str) -> None:
+    """Create guilds of a user with a bot."""
+    from hubbub.protocol.ids import UserId
+    from hubbub.server.places import guilds, members
+
+    for number in range(int(count)):
+        guild = guilds.creation.create(call, owner_id=UserId(int(owner_id)), name=f"Guild {number}")
+        members.membership.add(call, guild.id, UserId(int(bot_id)))
+
+
+class GroupCommit:
+    """Writes messages in one thread, which commits all that wait in one transaction and syncs the disk once."""
+
+    def __init__(self, file: str) -> None:
+        self._queue: SimpleQueue[tuple[tuple[Any, ...], asyncio.Future[None]] | None] = SimpleQueue()
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.Thread(target=self._run, args=(file,))
+        self._thread.start()
+
+    def write(self, row: tuple[Any, ...]) -> "asyncio.Future[None]":
+        """Write a message; the future is done when it is durable."""
+        future: asyncio.Future[None] = self._loop.create_future()
+        self._queue.put((row, future))
+        return future
+
+    def close(self) -> None:
+        """Wait for the thread."""
+        self._queue.put(None)
+        self._thread.join()
+
+    def _run(self, file: str) -> None:
+        connection = sqlite3.connect(file, isolation_level=None)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("CREATE TABLE messages (channel_id INTEGER, id INTEGER PRIMARY KEY, content TEXT)")
+        while (write := self._queue.get()) is not None:
+            batch = [write]
+            while not self._queue.empty() and (write := self._queue.get()) is not None:
+                batch.append(write)
+            connection.execute("BEGIN")
+            connection.executemany("INSERT INTO messages VALUES (?, ?, ?)", [row for row, _ in batch])
+            connection.execute("COMMIT")
+            self._loop.call_soon_threadsafe(_resolve, [future for _, future in batch])
+            if write is None:
+                return
+
+
+def _resolve(futures: "list[asyncio.Future[None]]") -> None:
+    for future in futures:
+        future.set_result(None)
+
+
+async def run_minimal_platform(file: str) -> None:
+    """Serve a durable POST of a message with aiohttp, msgspec and SQLite, and nothing else."""
+
+    class NewMessage(msgspec.Struct):
+        content: str
+
+    decode = msgspec.json.Decoder(NewMessage).decode
+    store, ids = GroupCommit(file), itertools.count(1)
+
+    async def handler(request: web.Request) -> web.Response:
+        message = decode(await request.read())
+        message_id, channel_id = next(ids), int(request.match_info["channel_id"])
+        await store.write((channel_id, message_id, message.content))
+        response = {"id": str(message_id), "channel_id": str(channel_id), "content": message.content}
+        return web.Response(body=msgspec.json.encode(response), content_type="application/json")
+
+    await _serve_route(handler)
+    store.close()
+
+
 async def run_http_reference() -> None:
     """Serve a minimal JSON POST and GET with a path parameter."""
 
@@ -215,6 +299,11 @@ async def run_http_reference() -> None:
         response = msgspec.json.encode({"id": request.match_info["channel_id"], "content": "x"})
         return web.Response(body=response, content_type="application/json")
 
+    await _serve_route(handler)
+
+
+async def _serve_route(handler: Callable[[web.Request], Awaitable[web.Response]]) -> None:
+    """Serve one handler until standard input closes."""
     application = web.Application()
     application.router.add_route("*", "/api/v10/channels/{channel_id}/messages", handler)
     runner = web.AppRunner(application, access_log=None)
@@ -270,8 +359,10 @@ if __name__ == "__main__":
         "hubbub-again": partial(run_platform, has_data=True),
         "hubbub-clients": lambda folder, *arguments: run_platform(folder, code_arguments=arguments),
         "hubbub-players": lambda folder, *arguments: run_platform(folder, player_arguments=arguments),
+        "hubbub-guilds": lambda folder, *arguments: run_platform(folder, guild_arguments=arguments),
         "hubbub-members": lambda folder, *arguments: run_platform(folder, member_arguments=arguments),
         "http": run_http_reference,
+        "minimal": run_minimal_platform,
         "sockets": run_socket_reference,
     }
     uvloop.run(programs[sys.argv[1]](*sys.argv[2:]))
