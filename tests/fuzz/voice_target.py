@@ -79,7 +79,8 @@ class VoiceTarget(FuzzTarget):
         """Return the caller; join again if the last input ended the voice connection, with a new session every 30 s."""
         session = None
         if self._caller is not None:
-            if self._caller.socket is not None and not self._caller.socket.closed:
+            # Without a session description, an earlier attempt to connect ended early.
+            if self._caller.session_description is not None and not self._caller.socket.closed:
                 return self._caller
             if (
                 time.monotonic() - self._session_started_at < SESSION_SECONDS_MAX

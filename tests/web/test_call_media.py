@@ -33,8 +33,11 @@ async def test_frames_of_a_camera_are_decoded_by_the_others(call_platform: ChatP
 async def test_a_shared_screen_has_viewers_until_it_stops(call_platform: ChatPlatform) -> None:
     async with open_call(call_platform, "nora", "tom", later=["sam"]) as call:
         nora, tom = call.windows
+        session = await tom.user.connect()
         await call_button(nora, "Share screen").click()
         await wait_video(tom, nora.user.id, "Screen of nora")
+        state = await session.next("VOICE_STATE_UPDATE", lambda state: state["self_stream"])
+        assert (state["user_id"], state["self_video"]) == (str(nora.user.id), False)
         # The tile of the screen is large.
         await tom.page.locator(".main-tile").get_by_label("Screen of nora").wait_for()
         # A viewer who joins later receives a key frame.

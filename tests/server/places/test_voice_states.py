@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import codec
-from hubbub.protocol.enums import AuditLogAction, ChannelType, GatewayOpcode
+from hubbub.protocol.enums import AuditLogAction, ChannelType, GatewayOpcode, InviteTargetType, OverwriteType
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
@@ -202,6 +202,30 @@ async def test_stage_audience_and_members_without_speak_are_suppressed(guild: Gu
 async def community_settings(guild: Guild) -> dict[str, str]:
     """Return the channel settings that a community guild needs."""
     return {"rules_channel_id": str(guild.general), "public_updates_channel_id": str(guild.general)}
+
+
+async def test_a_member_with_stream_shares_a_screen_and_invites_others_to_it(
+    world: World, guild: Guild, bob: Actor
+) -> None:
+    lounge_id = guild.channels["Lounge"]
+    session, observer = await bob.connect(), await guild.owner.connect()
+    stream_invite = {"target_type": InviteTargetType.STREAM, "target_user_id": str(bob.id)}
+
+    async def stream(is_streaming: bool) -> bool:
+        await session.send_voice_state(guild, lounge_id, self_stream=is_streaming)
+        state = await observer.next("VOICE_STATE_UPDATE")
+        return bool(state["self_stream"])
+
+    assert not await stream(False)
+    (await bob.post(f"/channels/{lounge_id}/invites", json=stream_invite)).rejected(400, 50035)
+    assert await stream(True)
+    invite = (await bob.post(f"/channels/{lounge_id}/invites", json=stream_invite)).ok()
+    assert (invite["target_type"], invite["target_user"]["id"]) == (InviteTargetType.STREAM, str(bob.id))
+    assert not await stream(False)
+
+    overwrite = {"type": OverwriteType.ROLE, "deny": str(int(Permissions.STREAM))}
+    (await guild.owner.put(f"/channels/{lounge_id}/permissions/{guild.id}", json=overwrite)).ok()
+    assert not await stream(True)
 
 
 async def test_a_second_session_takes_over_the_voice_state(guild: Guild, bob: Actor) -> None:

@@ -61,6 +61,8 @@ class SetVoiceState(Struct, kw_only=True):
     """Whether the user deafened themselves."""
     self_video: bool = False
     """Whether the user's camera is on."""
+    self_stream: bool = False
+    """Whether the user shares their screen in a guild channel; ignored without the permission STREAM there."""
 
 
 class VoiceServer(Struct, kw_only=True):

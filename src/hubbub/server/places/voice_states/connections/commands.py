@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET
 
 from hubbub.protocol.ids import ChannelId, GuildId, UserId
+from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import voice_states as wire
 from hubbub.server.core import jobs, voice
 from hubbub.server.core.call import Call
@@ -45,6 +46,7 @@ def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
         self_deaf=body.self_deaf,
         self_mute=body.self_mute,
         self_video=body.self_video,
+        self_stream=body.self_stream,
     )
     delay_ms = rules.compute_join_delay_ms(call, failure_count, last_failure_ms)
     if delay_ms:
@@ -82,6 +84,7 @@ class VoiceJoinRequest(msgspec.Struct, kw_only=True):
     self_deaf: bool
     self_mute: bool
     self_video: bool
+    self_stream: bool = False
 
 
 JOIN_JOB: Final = "voice_states.join"
@@ -119,7 +122,7 @@ def _connect(call: Call, request: VoiceJoinRequest) -> None:
         self_deaf=int(request.self_deaf),
         self_mute=int(request.self_mute),
         self_video=int(request.self_video),
-        self_stream=0,
+        self_stream=int(request.self_stream and channel_access.can(Permissions.STREAM)),
         suppress=int(rules.is_suppressed(channel_access)) if state_in_channel is None else state_in_channel.suppress,
         request_to_speak_ms=None if state_in_channel is None else state_in_channel.request_to_speak_ms,
         joined_ms=call.now_ms if state_in_channel is None else state_in_channel.joined_ms,

@@ -7,6 +7,7 @@ import { openMenu } from "../ui/popups.js";
 import { channelPath } from "../ui/router.js";
 import { t } from "../ui/translation.js";
 import { channelTitle } from "../content/avatars.js";
+import { Permissions } from "../network/enums.js";
 import { getCalls } from "../voice/calls.js";
 import { applicationName } from "../games/game_images.js";
 import { canShareScreen } from "../voice/support.js";
@@ -58,7 +59,7 @@ export function callButtons(context, { hasVideo = true, isListener = false, extr
         () => calls.toggleVideo("video"),
       ),
     canSendVideo &&
-      canShareScreen() &&
+      hasScreenButton(context) &&
       toggle("screen", video.type === "screen" ? t("Stop sharing") : t("Share screen"), video.type === "screen", () =>
         calls.toggleVideo("screen"),
       ),
@@ -69,6 +70,14 @@ export function callButtons(context, { hasVideo = true, isListener = false, extr
       dataset: { focus: "leave" },
     }),
   ];
+}
+
+/** Return whether the user shares a screen, or may do so in the call's channel with this browser. */
+function hasScreenButton(context) {
+  const calls = getCalls(context);
+  if (calls.video.type === "screen") return true;
+  const channel = findCallChannel(context, calls.channelId);
+  return canShareScreen() && (!channel?.guild_id || context.state.can(channel.id, Permissions.STREAM));
 }
 
 class CallBar extends LayoutPart {
@@ -97,6 +106,7 @@ class CallBar extends LayoutPart {
       quality,
       calls.video.type,
       isListener,
+      hasScreenButton(this.context),
     ]);
     if (this.dataset.version === version) return;
     this.dataset.version = version;
@@ -166,7 +176,7 @@ class CallBar extends LayoutPart {
       event =>
         openMenu(event.currentTarget, t("Call"), [
           !isListener && videoItem("video", t("Turn on camera"), t("Turn off camera")),
-          !isListener && canShareScreen() && videoItem("screen", t("Share screen"), t("Stop sharing")),
+          !isListener && hasScreenButton(this.context) && videoItem("screen", t("Share screen"), t("Stop sharing")),
           { label: t("Privacy code and statistics"), icon: "lock", onClick: () => openCallDetails(this.context) },
         ]),
       { "aria-haspopup": "menu", dataset: { focus: "more" } },

@@ -185,7 +185,10 @@ export class Calls extends EventTarget {
   #sendVoiceState() {
     if (this.#target === null) return;
     const { muted, deaf } = this.devices.settings;
-    const flags = { self_mute: muted, self_deaf: deaf, self_video: this.video.type === "video" };
+    const { type } = this.video;
+    const flags = { self_mute: muted, self_deaf: deaf, self_video: type === "video" };
+    // Calls of lobbies have no streams.
+    if (!this.#target.isLobby) flags.self_stream = type === "screen";
     sendVoiceState(this.#context.gateway, this.#target, flags);
   }
 
