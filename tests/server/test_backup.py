@@ -444,6 +444,15 @@ def test_an_unknown_action_of_backup_is_an_error(capsys: pytest.CaptureFixture[s
     assert "hubbub backup drill BACKUP" in capsys.readouterr().err
 
 
+def test_a_drill_without_a_backup_is_an_error_and_creates_none(
+    backup: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["backup", "drill", "--data", str(backup)]) == 2
+    assert "name the backup to check: hubbub backup drill BACKUP" in capsys.readouterr().err
+    assert not (tmp_path / "drill").exists()
+
+
 def test_every_column_with_the_name_of_a_file_is_a_reference() -> None:
     connection = sqlite3.connect(":memory:", isolation_level=None)
     migrations.migrate_sqlite(connection)

@@ -273,6 +273,14 @@ def test_serve_has_no_world_and_no_control_api_and_locks_its_data_folder(tmp_pat
     assert (tmp_path / "data" / "hubbub.sqlite3").exists()
 
 
+def test_serve_warns_if_no_process_runs_a_role(tmp_path: Path) -> None:
+    with running_server(tmp_path, "serve", "--roles", "api,voice", "--data", str(tmp_path / "data")) as (process, _):
+        assert stop_process(process) == 0
+        log_text = process.communicate()[1].decode()
+    assert "no process runs the roles gateway,worker: this process runs only api,voice, and has no bus" in log_text
+    assert "remove --roles for one process, or set --database-url and --nats-url for several" in log_text
+
+
 def test_a_second_signal_stops_the_server_immediately(tmp_path: Path) -> None:
     with running_server(tmp_path, "dev") as (process, ready):
 
@@ -329,6 +337,21 @@ def test_a_port_in_use_is_reported_in_one_line(tmp_path: Path) -> None:
         error = process.communicate(timeout=TIMEOUT_SECONDS)[1].decode()
     assert process.returncode == 1
     assert re.search(r"hubbub: cannot listen on 127\.0\.0\.1:\d+: .*in use; choose another port", error)
+    assert "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    ("host", "hint"),
+    [
+        ("203.0.113.1", "set --host to an address of this machine"),
+        ("nowhere.invalid", "set --host to an address of this"),
+    ],
+)
+def test_an_address_of_another_machine_is_reported_with_the_next_step(host: str, hint: str) -> None:
+    process = start_process("dev", "--host", host, "--port", "0")
+    error = process.communicate(timeout=TIMEOUT_SECONDS)[1].decode()
+    assert process.returncode == 1
+    assert re.search(rf"hubbub: cannot listen on {re.escape(host)}:0: .*; {hint}", error)
     assert "Traceback" not in error
 
 
@@ -476,6 +499,10 @@ def test_an_unknown_command_or_flag_is_rejected(arguments: list[str], capsys: py
         ("dev --prot 9000", "unknown option --prot; did you mean --port?"),
         ("dev --prt=9000", "unknown option --prt; did you mean --port?"),
         ("dev --xyzzy", "unrecognized arguments: --xyzzy"),
+        ("frobnicate", "unknown value 'frobnicate'; hubbub --help lists the values"),
+        ("admin frobnicate", "unknown value 'frobnicate'; hubbub admin --help lists the values"),
+        ("admin", "name an ACTION; hubbub admin --help lists them"),
+        ("world", "name an ACTION; hubbub world --help lists them"),
     ],
 )
 def test_a_misspelled_command_or_option_is_rejected_with_a_suggestion(
@@ -485,6 +512,23 @@ def test_a_misspelled_command_or_option_is_rejected_with_a_suggestion(
         cli.main(arguments.split())
     assert exit_info.value.code == 2
     assert capsys.readouterr().err.splitlines()[-1].endswith(message)
+
+
+def test_the_help_of_serve_shows_the_defaults_of_serve(capsys: pytest.CaptureFixture[str]) -> None:
+    for command, defaults in (("serve", cli.SERVE_DEFAULTS), ("doctor", cli.SERVE_DEFAULTS), ("dev", cli.DEV_DEFAULTS)):
+        with pytest.raises(SystemExit):
+            cli.main([command, "--help"])
+        help_text = re.sub(r"\s+", " ", capsys.readouterr().out)
+        shown_count = 0
+        for key, value in defaults.items():
+            flag = "--" + re.sub("[._]", "-", key) + " ..."
+            if isinstance(value, bool | int) and flag in help_text:
+                shown_count += 1
+                assert re.search(rf"{re.escape(flag)} [^(]*\(default: {str(value).lower()}\)", help_text), (
+                    command,
+                    key,
+                )
+        assert shown_count > 0
 
 
 def test_the_program_without_a_command_prints_its_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -168,10 +168,12 @@ def test_an_unreachable_server_and_an_unreadable_ready_file_are_explained(
 ) -> None:
     assert main(["top", "--once", "--url", "http://127.0.0.1:9"]) == 1
     error = capsys.readouterr().err
-    assert error.startswith("hubbub: cannot reach http://127.0.0.1:9: ")
+    assert error.startswith("hubbub: cannot reach http://127.0.0.1:9: Connection refused; ")
     assert "start the server, or name its address with --url, --ready-file or --port" in error
     assert main(["top", "--once", "--ready-file", str(tmp_path / "missing")]) == 1
     assert "cannot read the ready file" in capsys.readouterr().err
+    assert main(["top", "--once", "--url", "chat.example.org"]) == 1
+    assert "--url chat.example.org is not a URL; write it with http:// or https://" in capsys.readouterr().err
 
 
 async def test_a_server_without_metrics_is_explained(rehearsal: Rehearsal) -> None:

@@ -160,7 +160,7 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
             _add_settings(subparser, help_texts, excluded_keys, defaults)
 
     serve_parser = _add_command(commands, "serve", "run a server with durable data", usage="hubbub serve [SETTINGS]")
-    add_settings(serve_parser, MAIN_SETTINGS, excluded_keys=REHEARSAL_SETTINGS)
+    add_settings(serve_parser, MAIN_SETTINGS, excluded_keys=REHEARSAL_SETTINGS, defaults=SERVE_DEFAULTS)
     serve_parser.set_defaults(run=_run_serve)
 
     dev_parser = _add_command(
@@ -298,6 +298,7 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
         doctor_parser,
         {key: text for key, text in MAIN_SETTINGS.items() if key != "ready_file"},
         excluded_keys=REHEARSAL_SETTINGS,
+        defaults=SERVE_DEFAULTS,
     )
     doctor_parser.add_argument(
         "--url", help="check the deployment at this public URL from outside instead of a configuration"

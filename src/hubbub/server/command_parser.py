@@ -7,7 +7,11 @@ from collections.abc import Iterable
 from typing import Any, Final, NoReturn
 
 _INVALID_CHOICE_PATTERN: Final = re.compile(r"invalid choice: '(?P<value>[^']*)' \(choose from (?P<choices>.*)\)")
+_MISSING_ACTION_MESSAGE: Final = "the following arguments are required: ACTION"
 _AMBIGUOUS_OPTION_PATTERN: Final = re.compile(r"ambiguous option: (?P<option>[^\s=]+).* could match ")
+
+LISTED_CHOICES_MAX: Final = 8
+"""Maximum number of allowed values that an error message lists; a message about more names the help text instead."""
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -29,6 +33,13 @@ class CommandParser(argparse.ArgumentParser):
             choices = re.findall(r"[^\s',]+", choice_match["choices"])
             if (suggestion := _find_similar(choice_match["value"], choices)) is not None:
                 message = f"{message[: choice_match.start()]}unknown value {choice_match['value']!r}; did you mean {suggestion!r}?"
+            elif len(choices) > LISTED_CHOICES_MAX:
+                value = choice_match["value"]
+                message = (
+                    f"{message[: choice_match.start()]}unknown value {value!r}; {self.prog} --help lists the values"
+                )
+        elif message == _MISSING_ACTION_MESSAGE:
+            message = f"name an ACTION; {self.prog} --help lists them"
         elif (ambiguous_match := _AMBIGUOUS_OPTION_PATTERN.match(message)) is not None:
             if (suggestion := self._find_similar_option(ambiguous_match["option"])) is not None:
                 message = f"unknown option {ambiguous_match['option']}; did you mean {suggestion}?"

@@ -92,17 +92,25 @@ def _check_processes(config: Config) -> Finding:
             "NATS is for several processes, but the embedded database supports only one",
             "set --database-url, or remove --nats-url",
         )
+    if (missing_roles := find_missing_roles(config)) is not None:
+        return missing_roles
     if config.database_url is not None and config.nats_url is None:
         return Finding("note", "processes", "without --nats-url, only one process may use this PostgreSQL database")
-    if len(config.roles) < len(ROLES) and config.nats_url is None:
-        roles = ",".join(sorted(config.roles))
-        return Finding(
-            "note",
-            "processes",
-            f"this process runs only {roles} and has no bus to other processes",
-            "set --nats-url for all processes",
-        )
     return Finding("ok", "processes", "one process" if config.nats_url is None else "several, with NATS and PostgreSQL")
+
+
+def find_missing_roles(config: Config) -> Finding | None:
+    """Return a finding if this process is the only one, because it has no bus, and lacks a role that a platform needs."""
+    missing_roles = [role for role in ROLES if role not in config.roles and role != "voice"]
+    if config.nats_url is not None or not missing_roles:
+        return None
+    return Finding(
+        "note",
+        "processes",
+        f"no process runs the roles {','.join(missing_roles)}: this process runs only {','.join(sorted(config.roles))}, "
+        "and has no bus to other processes",
+        "remove --roles for one process, or set --database-url and --nats-url for several",
+    )
 
 
 def _check_payments(config: Config) -> Finding:

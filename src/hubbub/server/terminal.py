@@ -1,5 +1,6 @@
 """Terminal output that several `hubbub` commands share: findings, errors, and missing packages."""
 
+import os
 import sys
 from collections.abc import AsyncIterator
 from typing import Final, Literal
@@ -61,6 +62,14 @@ async def print_findings(findings: AsyncIterator[Finding]) -> int:
         else f"{problem_count} problem{'s' if problem_count > 1 else ''} found."
     )
     return 1 if problem_count else 0
+
+
+def describe_connection_error(error: BaseException) -> str:
+    """Return why a connection could not be opened, without the internals in the text of aiohttp."""
+    number = getattr(getattr(error, "os_error", error), "errno", None)
+    if isinstance(number, int) and number > 0:
+        return os.strerror(number)
+    return str(error) or ("no response in time" if isinstance(error, TimeoutError) else type(error).__name__)
 
 
 def print_error(problem: object, code: int = 1) -> int:

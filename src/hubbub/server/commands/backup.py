@@ -46,6 +46,12 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
         with ProgressBar() as progress:
             findings = drill.run_drill(Path(arguments.backup), config, progress.update, arguments.pg_bin)
             return asyncio.run(print_findings(findings))
+    if arguments.destination == "drill":
+        return print_error(
+            "name the backup to check: hubbub backup drill BACKUP; to create a backup in a folder with this name: "
+            "hubbub backup ./drill",
+            2,
+        )
     return _create(config, arguments)
 
 

@@ -72,8 +72,18 @@ def run(config: Config, *, is_rehearsal: bool = False, with_report: bool = False
     ) as error:
         return print_error(error)
     except OSError as error:
-        hint = "; choose another port with --port (0 picks a free one)" if error.errno == errno.EADDRINUSE else ""
-        return print_error(f"cannot listen on {config.host}:{config.port}: {error.strerror or error}{hint}")
+        return print_error(
+            f"cannot listen on {config.host}:{config.port}: {error.strerror or error}; {_next_step(error)}"
+        )
+
+
+def _next_step(error: OSError) -> str:
+    """Return what the operator can do when the server cannot listen on its address."""
+    if error.errno == errno.EADDRINUSE:
+        return "choose another port with --port (0 picks a free one)"
+    if error.errno == errno.EACCES:
+        return "choose a port above 1023 with --port, and a proxy for the ports 80 and 443"
+    return "set --host to an address of this machine, or to 0.0.0.0 for all of them"
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from hubbub.protocol import codec
 from hubbub.server.core.config import Config
-from hubbub.server.terminal import print_error
+from hubbub.server.terminal import describe_connection_error, print_error
 
 WINDOW_SECONDS: Final = 30.0
 """Period in seconds over which a live view computes rates and latencies."""
@@ -130,7 +130,10 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
 def _resolve_url(config: Config, arguments: argparse.Namespace) -> str:
     """Return the URL of the server from the arguments, the ready file or the configuration, or raise TopError."""
     if arguments.url is not None:
-        return str(arguments.url).rstrip("/")
+        url = str(arguments.url).rstrip("/")
+        if not url.startswith(("http://", "https://")):
+            raise TopError(f"--url {url} is not a URL; write it with http:// or https://")
+        return url
     if arguments.ready_file is not None:
         try:
             document = codec.decode(Path(arguments.ready_file).read_bytes(), dict[str, Any])
@@ -181,7 +184,7 @@ async def _read_sample(client: aiohttp.ClientSession, url: str) -> Sample:
             text = await response.text()
     except (aiohttp.ClientError, TimeoutError, ValueError) as error:
         hint = "start the server, or name its address with --url, --ready-file or --port"
-        raise TopError(f"cannot reach {url}: {error or 'no response in time'}; {hint}") from error
+        raise TopError(f"cannot reach {url}: {describe_connection_error(error)}; {hint}") from error
     if response.status != 200:
         hint = "a proxy may block it; use the address that the server listens on"
         raise TopError(f"{url}/metrics responded with status {response.status}; {hint}")

@@ -12,7 +12,7 @@ import aiohttp
 import msgspec
 
 from hubbub.protocol import codec
-from hubbub.server.terminal import print_error
+from hubbub.server.terminal import describe_connection_error, print_error
 
 TOKEN_VARIABLE: Final = "HUBBUB_CONTROL_TOKEN"
 DEFAULT_URL: Final = "http://127.0.0.1:8080"
@@ -103,7 +103,7 @@ async def _watch(url: str, token: str, arguments: argparse.Namespace) -> None:
                             printer.print_batch(codec.decode(line[6:], dict[str, Any]))
             except (aiohttp.ClientError, TimeoutError) as error:
                 if not was_connected:
-                    raise WatchError(f"cannot reach {url}: {error or type(error).__name__}") from error
+                    raise WatchError(f"cannot reach {url}: {describe_connection_error(error)}") from error
             # The connection was lost, for example because the rehearsal restarts.
             await asyncio.sleep(RETRY_SECONDS)
 

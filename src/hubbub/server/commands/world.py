@@ -12,7 +12,7 @@ import aiohttp
 
 from hubbub.protocol import codec
 from hubbub.server import worlds
-from hubbub.server.terminal import print_error
+from hubbub.server.terminal import describe_connection_error, print_error
 from hubbub.server.worlds import WorldError
 from hubbub.server.worlds.template_worlds import add_commands, build_world_text, read_template
 
@@ -164,7 +164,7 @@ def _fetch(method: str, url: str, headers: dict[str, str], body: bytes | None = 
     try:
         status, response_body = asyncio.run(_send(method, url, headers, body))
     except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-        raise WorldCommandError(f"cannot reach {url}: {error or type(error).__name__}") from error
+        raise WorldCommandError(f"cannot reach {url}: {describe_connection_error(error)}") from error
     if status >= 300:
         detail = response_body[:500].decode("utf-8", "replace")
         raise WorldCommandError(f"{method} {url} responded with {status}: {detail}")

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from hubbub.server.terminal import Finding
+from hubbub.server.terminal import Finding, describe_connection_error
 
 REQUEST_TIMEOUT_SECONDS: Final = 20.0
 UPLOAD_TIMEOUT_SECONDS: Final = 120.0
@@ -107,7 +107,10 @@ def connection_problem(subject: str, url: str, error: BaseException) -> Finding:
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return Finding("problem", subject, f"{host} closed the connection", "check the log of the proxy")
     return Finding(
-        "problem", subject, f"cannot connect to {host}: {error}", "check the firewall, and that the proxy is running"
+        "problem",
+        subject,
+        f"cannot connect to {host}: {describe_connection_error(error)}",
+        "check the firewall, and that the proxy is running",
     )
 
 
