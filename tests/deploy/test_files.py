@@ -1,6 +1,7 @@
 """The container, compose, systemd, Kubernetes and workflow files agree with the program: settings, ports, paths and targets.
 
-Docker and kustomize are not used; the release workflow builds and starts the image.
+Docker is not used: `test_containers.py` runs the steps of the image and the services without it, and the release workflow
+builds the image.
 """
 
 import configparser
@@ -8,7 +9,7 @@ import functools
 import re
 import subprocess
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,8 +39,13 @@ def example_env() -> dict[str, str]:
 @functools.cache
 def compose() -> dict[str, Any]:
     """Return the compose file with the variables of the example."""
+    return load_compose(example_env())
+
+
+def load_compose(variables: Mapping[str, str]) -> dict[str, Any]:
+    """Return the compose file with the variables of a `.env` file."""
     text = (ROOT / "compose.yaml").read_text()
-    document = VARIABLE_PATTERN.sub(lambda match: example_env().get(match[1], match[1].lower()), text)
+    document = VARIABLE_PATTERN.sub(lambda match: variables.get(match[1], match[1].lower()), text)
     document_data: dict[str, Any] = yaml.safe_load(document)
     return document_data
 

@@ -153,33 +153,31 @@ def nginx_example(deployment: Deployment) -> tuple[list[str], dict[str, str]]:
     return nginx_command(deployment.folder, example), {}
 
 
-def caddy_example(deployment: Deployment) -> tuple[list[str], dict[str, str]]:
-    """Return command and environment of Caddy with the example, to which a certificate is added."""
+def caddy_command(folder: Path, files: certificates.Certificate) -> tuple[list[str], dict[str, str]]:
+    """Return command and environment of Caddy with the example, to which a certificate is added.
+
+    The environment does not contain the addresses that the example reads."""
     options = f"{{\n\tadmin off\n\tauto_https disable_redirects\n\thttp_port {choose_free_port()}\n}}\n"
     example = (ROOT / "deploy" / "caddy" / "Caddyfile").read_text()
-    certificate = f"\n\ttls {deployment.files.certificate_path} {deployment.files.key_path}\n"
+    certificate = f"\n\ttls {files.certificate_path} {files.key_path}\n"
     for site in ("{$CHAT_HOST:chat.example.org} {\n", "{$VOICE_HOST:voice.chat.example.org} {\n"):
         assert site in example
         example = example.replace(site, site + certificate)
-    (deployment.folder / "Caddyfile").write_text(options + example)
-    environ = {
+    (folder / "Caddyfile").write_text(options + example)
+    command = [program_path("caddy"), "run", "--adapter", "caddyfile", "--config", str(folder / "Caddyfile")]
+    return command, dict.fromkeys(("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"), str(folder))
+
+
+def caddy_example(deployment: Deployment) -> tuple[list[str], dict[str, str]]:
+    """Return command and environment of Caddy with the example and the addresses of a deployment."""
+    command, environ = caddy_command(deployment.folder, deployment.files)
+    return command, environ | {
         "CHAT_HOST": f"https://localhost:{deployment.port}",
         "VOICE_HOST": f"https://127.0.0.1:{deployment.port}",
         "API_ADDRESS": f"127.0.0.1:{deployment.upstream_port}",
         "GATEWAY_ADDRESS": f"127.0.0.1:{deployment.upstream_port}",
         "VOICE_ADDRESS": f"127.0.0.1:{deployment.voice_port}",
-        "HOME": str(deployment.folder),
-        "XDG_DATA_HOME": str(deployment.folder),
-        "XDG_CONFIG_HOME": str(deployment.folder),
     }
-    return [
-        program_path("caddy"),
-        "run",
-        "--adapter",
-        "caddyfile",
-        "--config",
-        str(deployment.folder / "Caddyfile"),
-    ], environ
 
 
 EXAMPLES: Final[dict[str, Callable[[Deployment], tuple[list[str], dict[str, str]]]]] = {
