@@ -50,11 +50,12 @@ NOT_RUN_COMMANDS: Final[dict[str, str]] = {
     "docker build --tag hubbub .": "needs Docker; the release workflow builds the image",
     "docker run --read-only --tmpfs /tmp --volume hubbub:/data --publish 8080:8080 "
     "hubbub serve --public-url https://chat.example.org": "needs Docker; the release workflow starts the image",
-    "docker compose up --detach --wait": "needs Docker; tests/deploy checks compose.yaml",
+    "docker compose up --detach --wait": "needs Docker; tests/deploy runs the services without it",
     "docker compose run --rm api admin create-user mary": "needs Docker",
     "kubectl create namespace chat": "needs a cluster",
     "kubectl apply --namespace chat --filename deploy/kustomize/secret.example.yaml": "needs a cluster",
     "kubectl apply --namespace chat --kustomize deploy/kustomize/base": "needs a cluster; tests/deploy checks the files",
+    "kubectl apply --kustomize my-overlay": "needs a cluster; tests/deploy builds the example",
     "createdb --host db.example.org --owner hubbub hubbub_restored": "needs a database server at this address",
     "hubbub restore /backups/tuesday --database-url postgresql://hubbub:...@db.example.org/hubbub_restored "
     "--files-url /srv/restored-files": "needs a database server at this address; tests/server/test_backup.py restores",

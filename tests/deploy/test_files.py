@@ -259,6 +259,56 @@ def test_every_role_has_a_disruption_budget_and_a_service_for_its_pods() -> None
     assert backends == ["hubbub-gateway", "hubbub-api"]
 
 
+def example_overlay() -> dict[str, Any]:
+    """Return the kustomization of the example overlay."""
+    overlay: dict[str, Any] = yaml.safe_load((DEPLOY / "kustomize" / "example" / "kustomization.yaml").read_text())
+    return overlay
+
+
+def test_the_example_overlay_changes_what_the_base_contains() -> None:
+    overlay = example_overlay()
+    assert [(DEPLOY / "kustomize" / "example" / path).resolve() for path in overlay["resources"]] == [BASE]
+    names = {(each["kind"], each["metadata"]["name"]) for each in manifests()}
+    assert {(patch["target"]["kind"], patch["target"]["name"]) for patch in overlay["patches"]} <= names
+    assert {("StatefulSet", each["name"]) for each in overlay["replicas"]} <= names
+    [generated_settings] = overlay["configMapGenerator"]
+    values = dict(literal.split("=", 1) for literal in generated_settings["literals"])
+    host_name = values["HUBBUB_PUBLIC_URL"].removeprefix("https://")
+    environ = pod_environment("voice") | values
+    [voice_patch] = [
+        yaml.safe_load(patch["patch"]) for patch in overlay["patches"] if patch["target"]["kind"] == "StatefulSet"
+    ]
+    [patched_container] = voice_patch["spec"]["template"]["spec"]["containers"]
+    environ |= {each["name"]: each["value"] for each in patched_container["env"] if "value" in each}
+    config = load_config(environ, container("voice")["args"])
+    assert (config.voice.endpoint or "").endswith(f".voice.{host_name}:{config.voice.port}")
+    [ingress_patch] = [
+        yaml.safe_load(patch["patch"]) for patch in overlay["patches"] if patch["target"]["kind"] == "Ingress"
+    ]
+    assert {operation["value"] for operation in ingress_patch} == {host_name}
+
+
+@pytest.mark.program("kubectl")
+@pytest.mark.parametrize("folder", ["base", "example"])
+def test_kustomize_builds_pods_whose_references_resolve(folder: str) -> None:
+    command = ["kubectl", "kustomize", str(DEPLOY / "kustomize" / folder)]
+    completed = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert completed.returncode == 0, completed.stderr
+    objects = list(yaml.safe_load_all(completed.stdout))
+    assert len(objects) == len(list(manifests())) + 1, "the base and its ConfigMap"
+    [settings_name] = [each["metadata"]["name"] for each in objects if each["kind"] == "ConfigMap"]
+    pods = [each["spec"]["template"]["spec"]["containers"][0] for each in objects if each["kind"] == "StatefulSet"]
+    assert len(pods) == len(ROLES)
+    for pod in pods:
+        assert [next(iter(source.values()))["name"] for source in pod["envFrom"]] == [settings_name, "hubbub-secrets"]
+        assert re.fullmatch(r"[\w./-]+:\d+\.\d+\.\d+", pod["image"])
+        # Kubernetes expands a reference only to a variable that the list contains before.
+        earlier_names: set[str] = set()
+        for variable in pod["env"]:
+            assert set(re.findall(r"\$\((\w+)\)", variable.get("value", ""))) <= earlier_names, variable
+            earlier_names.add(variable["name"])
+
+
 def test_the_workflows_use_existing_targets_and_the_supported_versions() -> None:
     makefile = (ROOT / "Makefile").read_text()
     workflows = {path.name: yaml.safe_load(path.read_text()) for path in (ROOT / ".github" / "workflows").glob("*.yml")}

@@ -10,17 +10,23 @@ ROOT = Path(__file__).parents[2]
 
 
 def find_previous_version() -> str | None:
-    """Return the commit of `HUBBUB_PREVIOUS`, or the tag of the last release before this commit.
+    """Return the commit of `HUBBUB_PREVIOUS`, or the last release before this commit.
 
-    Return None in a clone without tags or history, and outside of a repository."""
+    A release is a tag, or in a clone without tags a commit whose subject begins with `release: `. Return None in a clone without
+    history, and outside of a repository."""
     if commit := os.environ.get("HUBBUB_PREVIOUS"):
         return commit
-    command = ["git", "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD^"]
-    try:
-        search_result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    except OSError:
-        return None
-    return search_result.stdout.strip() or None
+    for command in (
+        ["git", "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD^"],
+        ["git", "log", "-1", "--format=%H", "--grep=^release: ", "HEAD^"],
+    ):
+        try:
+            search_result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        except OSError:
+            return None
+        if search_result.returncode == 0 and (version := search_result.stdout.strip()):
+            return version
+    return None
 
 
 def extract_source(folder: Path) -> Path:

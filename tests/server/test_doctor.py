@@ -144,6 +144,14 @@ async def test_nats_requires_postgresql(nats_url: str) -> None:
     assert (await run_doctor(nats_url=nats_url))["processes"].level == "problem"
 
 
+@pytest.mark.parametrize("roles", ["api", "gateway,voice,worker"])
+async def test_roles_that_no_process_runs_are_noted(tmp_path: Path, roles: str) -> None:
+    findings = await run_doctor(data=str(tmp_path / "data"), roles=frozenset(roles.split(",")))
+    assert findings["processes"].level == "note"
+    missing_roles = ",".join(role for role in ("api", "gateway", "worker") if role not in roles.split(","))
+    assert findings["processes"].message.startswith(f"no process runs the roles {missing_roles}: ")
+
+
 async def test_the_file_store_is_tested(tmp_path: Path) -> None:
     assert (await run_doctor(files_url=str(tmp_path)))["files"].level == "ok"
     assert (await run_doctor(files_url="ftp://example"))["files"].level == "problem"
