@@ -51,7 +51,15 @@ NOT_RUN_COMMANDS: Final[dict[str, str]] = {
     "docker run --read-only --tmpfs /tmp --volume hubbub:/data --publish 8080:8080 "
     "hubbub serve --public-url https://chat.example.org": "needs Docker; the release workflow starts the image",
     "docker compose up --detach --wait": "needs Docker; tests/deploy runs the services without it",
-    "docker compose run --rm api admin create-user mary": "needs Docker",
+    "docker compose run --rm api admin create-user mary": "needs Docker; tests/deploy runs the command without it",
+    "install -d -o 10001 -g 10001 -m 700 /backups": "needs root",
+    "docker compose run --rm --volume /backups:/backups api backup /backups/monday": (
+        "needs Docker; tests/deploy runs the command without it"
+    ),
+    "docker compose run --rm --volume /backups:/backups api backup drill /backups/monday": (
+        "needs Docker; tests/deploy runs the command without it"
+    ),
+    "docker compose build": "needs Docker",
     "kubectl create namespace chat": "needs a cluster",
     "kubectl apply --namespace chat --filename deploy/kustomize/secret.example.yaml": "needs a cluster",
     "kubectl apply --namespace chat --kustomize deploy/kustomize/base": "needs a cluster; tests/deploy checks the files",

@@ -24,7 +24,7 @@ from packaging.requirements import Requirement
 
 from hubbub.server.commands import certificates
 from tests.contract.language import ROOT
-from tests.contract.shell import choose_free_port
+from tests.contract.shell import PG_BIN, choose_free_port
 from tests.deploy.test_files import dockerfile, image_environment, load_compose
 from tests.deploy.test_installation import closure
 from tests.deploy.test_proxies import caddy_command, run_proxy
@@ -292,8 +292,14 @@ async def test_the_services_of_the_compose_file_form_a_deployment_that_passes_al
                     text=token,
                     SSL_CERT_FILE=str(composition.certificate_files.authority),
                 )
+            backup = str(tmp_path / "monday")
+            for arguments in (("backup", backup), ("backup", "drill", backup)):
+                output = await asyncio.to_thread(
+                    composition.run_command, "api", *arguments, PATH=f"{PG_BIN}:{os.environ['PATH']}"
+                )
     finally:
         composition.nats.stop()
+    assert output.endswith("No problems found.\n"), output
     *findings, summary = report.splitlines()
     assert summary == "No problems found."
     assert [line for line in findings if not line.startswith("ok ")] == []

@@ -748,7 +748,8 @@ def test_the_summary_of_serve_names_no_users_and_only_enabled_pages() -> None:
     text = startup_summary(document, is_rehearsal=False)
 
     assert "http://W/login" in text
-    assert "hubbub admin" in text
+    assert "hubbub admin create-user NAME" in text
+    assert "hubbub admin set-operator NAME owner" in text
     # An installed package contains no pages.
     assert ".md" not in text
     assert "Users" not in text

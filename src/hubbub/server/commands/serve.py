@@ -367,7 +367,9 @@ def _operating_lines() -> list[str]:
     return [
         "",
         "  Settings: hubbub serve --help. Checks: hubbub doctor. Backups: hubbub backup --help.",
-        "  Manage the server at /admin or with `hubbub admin`.",
+        "  Manage the server at /admin or with `hubbub admin`. The first operator of a new server, with the same --data:",
+        "    hubbub admin create-user NAME",
+        "    hubbub admin set-operator NAME owner",
         "  Press Ctrl-C to stop; requests in progress are completed first.",
         "",
     ]
