@@ -35,7 +35,7 @@ TIMEOUT_SECONDS: Final = 120.0
 DEBIAN_COMMANDS: Final = ("apt-get", "rm -rf /var/lib/apt")
 """Beginnings of the commands that install packages of Debian, which are not run."""
 
-pytestmark = pytest.mark.xdist_group("installation")
+pytestmark = [pytest.mark.xdist_group("installation"), pytest.mark.timeout(600)]
 
 
 def instructions_of_stage(number: int) -> list[tuple[str, str]]:
