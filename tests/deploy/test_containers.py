@@ -215,7 +215,7 @@ class Composition:
 
     def environment(self, service: str) -> dict[str, str]:
         """Return the environment of a Hubbub service. Only addresses and the file store differ from the compose file."""
-        environ = image_variables(self.image) | self.services[service]["environment"]
+        environ: dict[str, str] = image_variables(self.image) | self.services[service]["environment"]
         assert environ["HUBBUB_DATABASE_URL"].endswith("@postgres/hubbub")
         data = self.folder / service
         data.mkdir(exist_ok=True)
@@ -290,7 +290,7 @@ async def test_the_services_of_the_compose_file_form_a_deployment_that_passes_al
                     composition.run_command,
                     *("api", "doctor", "--url", composition.url, "--token-file", "-"),
                     text=token,
-                    SSL_CERT_FILE=str(composition.certificate_files.authority),
+                    SSL_CERT_FILE=str(composition.certificate_files.authority_path),
                 )
             backup = str(tmp_path / "monday")
             for arguments in (("backup", backup), ("backup", "drill", backup)):

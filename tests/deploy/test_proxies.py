@@ -153,7 +153,7 @@ def nginx_example(deployment: Deployment) -> tuple[list[str], dict[str, str]]:
     return nginx_command(deployment.folder, example), {}
 
 
-def caddy_command(folder: Path, files: certificates.Certificate) -> tuple[list[str], dict[str, str]]:
+def caddy_command(folder: Path, files: certificates.CertificateFiles) -> tuple[list[str], dict[str, str]]:
     """Return command and environment of Caddy with the example, to which a certificate is added.
 
     The environment does not contain the addresses that the example reads."""
