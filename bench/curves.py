@@ -29,7 +29,7 @@ from bench.__main__ import (
     message_request_factory,
     messages_path,
 )
-from bench.history import find_machine_type
+from bench.history import read_machine_type
 from bench.load import Subject, encode_request, send_requests
 from bench.search import PostgresStore
 from bench.unit_costs import process_cpu_reader
@@ -76,7 +76,7 @@ async def run_curves_benchmark(record_figure: Callable[..., None], is_quick: boo
     if not is_quick:
         document = {
             "date": time.strftime("%Y-%m-%d", time.gmtime()),
-            "machine": find_machine_type(),
+            "machine": read_machine_type(),
             "load_average": [round(load_before, 1), round(os.getloadavg()[0], 1)],
             "curves": curves,
         }

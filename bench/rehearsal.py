@@ -139,7 +139,7 @@ def _run_tests(folder: Path) -> tuple[list[float], list[float], list[float]]:
         return [(end - start) * 1000 / count for start, end in zip(marks[before], marks[after], strict=True)]
 
     further_cost = cost("first", "further", TEST_COUNT)
-    # The cost of pytest itself is not ours.
+    # Subtract the cost of pytest itself, because only the plugin is measured.
     plain_test_cost = cost("further", "without", TEST_COUNT)
     further_cost = [total - pytest_cost for total, pytest_cost in zip(further_cost, plain_test_cost, strict=True)]
     return cost("start", "first", 1), further_cost, cost("before_commands", "commands", COMMAND_COUNT)

@@ -31,7 +31,7 @@ from bench.capacity import (
     compute_needs,
     find_exceeded_limits,
 )
-from bench.queueing import ServiceTime, Simulation, Station, get_percentile
+from bench.queueing import ServiceTime, Simulation, Station, compute_percentile
 
 UNIT_COSTS_FILE: Final = Path(__file__).parent / "results" / "unit_costs.json"
 SCALE_PAGE: Final = Path(__file__).parent.parent / "docs" / "scale.md"
@@ -214,7 +214,10 @@ def simulate_installation(costs: Costs, needs: Needs, workload: Workload, databa
             role: statistics.mean(station.compute_utilization() for station in role_stations)
             for role, role_stations in stations.items()
         },
-        *((get_percentile(values, 50) * 1000, get_percentile(values, 99) * 1000) for values in (responses, arrivals)),
+        *(
+            (compute_percentile(values, 50) * 1000, compute_percentile(values, 99) * 1000)
+            for values in (responses, arrivals)
+        ),
     )
 
 

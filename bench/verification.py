@@ -8,7 +8,7 @@ from typing import Any, Final
 from bench.__main__ import connect, message_request_factory
 from bench.latency import find_memory_folder, measure_fanout, measure_latencies, raise_priority
 from bench.load import Subject, send_requests
-from bench.queueing import get_percentile
+from bench.queueing import compute_percentile
 from bench.simulation import CALLER_COUNT, SingleMachine
 from bench.unit_costs import measure_reference
 
@@ -63,14 +63,14 @@ async def verify(document: dict[str, Any]) -> int:
         for percent in (50, 99):
             comparison.add(
                 f"response at {share:.0%} of the maximum, p{percent}",
-                get_percentile(durations, percent) * 1000,
-                get_percentile(predicted_seconds, percent) * 1000,
+                compute_percentile(durations, percent) * 1000,
+                compute_percentile(predicted_seconds, percent) * 1000,
                 "ms",
             )
     comparison.add(
         f"last of {SESSION_COUNT:,} deliveries, p50",
-        get_percentile(fanout, 50) * 1000,
-        get_percentile(machine.simulate_fanout(SESSION_COUNT), 50) * 1000,
+        compute_percentile(fanout, 50) * 1000,
+        compute_percentile(machine.simulate_fanout(SESSION_COUNT), 50) * 1000,
         "ms",
     )
     return 0 if all(abs(deviation) <= DEVIATION_MAX for deviation in comparison.deviations.values()) else 1

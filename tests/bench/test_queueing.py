@@ -5,7 +5,7 @@ import statistics
 
 import pytest
 
-from bench.queueing import Simulation, Station, get_percentile
+from bench.queueing import Simulation, Station, compute_percentile
 
 ARRIVAL_COUNT = 200_000
 
@@ -33,8 +33,8 @@ def test_one_server_with_exponential_service_times_matches_theory(utilization: f
     # The sojourn time of M/M/1 is exponential with this mean.
     mean = 1 / (1 - utilization)
     assert statistics.mean(durations) == pytest.approx(mean, rel=0.05)
-    assert get_percentile(durations, 50) == pytest.approx(mean * math.log(2), rel=0.05)
-    assert get_percentile(durations, 99) == pytest.approx(mean * math.log(100), rel=0.08)
+    assert compute_percentile(durations, 50) == pytest.approx(mean * math.log(2), rel=0.05)
+    assert compute_percentile(durations, 99) == pytest.approx(mean * math.log(100), rel=0.08)
     assert station.compute_utilization() == pytest.approx(utilization, rel=0.02)
     assert station.served_count == ARRIVAL_COUNT
 
@@ -87,4 +87,8 @@ def test_jobs_are_served_in_the_order_of_their_arrival() -> None:
 def test_percentiles_of_a_small_sample() -> None:
     values = [float(number) for number in range(1, 101)]
 
-    assert (get_percentile(values, 50), get_percentile(values, 99), get_percentile(values, 100)) == (50, 99, 100)
+    assert (compute_percentile(values, 50), compute_percentile(values, 99), compute_percentile(values, 100)) == (
+        50,
+        99,
+        100,
+    )

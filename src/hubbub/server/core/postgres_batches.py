@@ -109,7 +109,7 @@ class _BatchOrder:
             self._writers[table] = self._writers.get(table, 0) | unit
         return True
 
-    def get_position(self, index: int) -> int:
+    def compute_position(self, index: int) -> int:
         """Return a number that is higher for a unit than for each unit before it."""
         return self._predecessors[index].bit_count()
 
@@ -259,7 +259,7 @@ class WriteBatch:
     def merge_transactions(self) -> PostgresTx:
         """Return a transaction with the events and callbacks of the units, in the order of the units."""
         tx = PostgresTx(self._connection, writes=True, transaction_id_reply=self._transaction_id_reply)
-        for _, unit in sorted(enumerate(self._units), key=lambda entry: self._order.get_position(entry[0])):
+        for _, unit in sorted(enumerate(self._units), key=lambda entry: self._order.compute_position(entry[0])):
             if unit.error is None:
                 tx.dispatches += unit.tx.dispatches
                 tx.after_commit += unit.tx.after_commit

@@ -45,7 +45,7 @@ class ReadForecasts:
         self._counts_by_sql: dict[str, tuple[int, int]] = {}
         """The number of round trips of the last read, and the number of consecutive reads that had it."""
 
-    def get_count(self, first_sql: str) -> int:
+    def compute_expected_count(self, first_sql: str) -> int:
         """Return the expected number of round trips, or 0 if it is unknown."""
         round_trip_count, read_count = self._counts_by_sql.get(first_sql, (0, 0))
         return round_trip_count if read_count >= SAME_READS_MIN else 0

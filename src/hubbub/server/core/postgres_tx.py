@@ -246,7 +246,7 @@ class PostgresReadTx(PostgresTx):
 
     def _exchange(self, connection: StatementChannel) -> None:
         if self._read_forecasts is not None and not self._round_trip_count and self._first_sql is not None:
-            self._expected_round_trip_count = self._read_forecasts.get_count(self._first_sql)
+            self._expected_round_trip_count = self._read_forecasts.compute_expected_count(self._first_sql)
         self._round_trip_count += 1
         connection.exchange(is_last=self._round_trip_count == self._expected_round_trip_count)
 

@@ -28,15 +28,15 @@ async def show_keys(request: PageRequest) -> web.Response:
 
 
 @page("POST", PATH + "/prepare")
-async def prepare(request: PageRequest) -> web.Response:
-    """Prepare the next key."""
+async def create_next_key(request: PageRequest) -> web.Response:
+    """Create the next key."""
     return await _run_rollover_step(
         request, application_keys.PREPARE_KEY_ROLLOVER, gettext("The next key is shown below. It is not used yet.")
     )
 
 
 @page("POST", PATH + "/switch")
-async def switch(request: PageRequest) -> web.Response:
+async def switch_key(request: PageRequest) -> web.Response:
     """Switch to the next key, immediately or at the time of the form, which is in UTC."""
     time_text = request.form.trimmed("switch_at")
     if not time_text or request.form.text("when") == "now":
@@ -52,14 +52,14 @@ async def switch(request: PageRequest) -> web.Response:
 
 
 @page("POST", PATH + "/restore")
-async def restore(request: PageRequest) -> web.Response:
+async def restore_key(request: PageRequest) -> web.Response:
     """Use the previous key again."""
     notice = gettext("Requests are signed with the previous key again. The new key stays prepared.")
     return await _run_rollover_step(request, application_keys.RESTORE_SIGNING_KEY, notice)
 
 
 @page("POST", PATH + "/finish")
-async def finish(request: PageRequest) -> web.Response:
+async def delete_other_key(request: PageRequest) -> web.Response:
     """Delete the next or previous key."""
     return await _run_rollover_step(
         request, application_keys.DELETE_KEY_ROLLOVER, gettext("The other key was deleted.")

@@ -239,10 +239,10 @@ class FieldValidator:
         if not isinstance(min_values, int) or not isinstance(options, list) or not options:
             return
         # If `max_values` is absent, the default maximum was already checked.
-        if len(options) < min_values <= self.get_max_values(component, len(options)):
+        if len(options) < min_values <= self.read_max_values(component, len(options)):
             self.add_error((*path, "min_values"), errors.number_max(len(options)))
 
-    def get_max_values(self, component: Component, default: int) -> int:
+    def read_max_values(self, component: Component, default: int) -> int:
         """Return the maximum number of values, or the default if absent or invalid."""
         max_values = component.get("max_values", default)
         return max_values if isinstance(max_values, int) else default

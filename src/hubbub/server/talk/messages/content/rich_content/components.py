@@ -311,7 +311,7 @@ class _ComponentValidator(FieldValidator):
         )
         self.check_select(component, path)
         self.check_option_count(component, path)
-        if default_count > self.get_max_values(component, 1):
+        if default_count > self.read_max_values(component, 1):
             self.add_error((*path, "options"), errors.too_many_default_values())
 
     def check_entity_select(self, component: Component, path: FieldPath) -> None:
@@ -330,7 +330,7 @@ class _ComponentValidator(FieldValidator):
         min_values = component.get("min_values", 1)
         if default_values and not (min_values if isinstance(min_values, int) else 1) <= len(
             default_values
-        ) <= self.get_max_values(component, 1):
+        ) <= self.read_max_values(component, 1):
             self.add_error(values_path, errors.too_many_default_values())
 
     def check_select(self, component: Component, path: FieldPath) -> None:
@@ -407,7 +407,7 @@ class _ComponentValidator(FieldValidator):
         option_count = len(options) if isinstance(options, list) else limits.GROUP_OPTIONS_MAX
         self.check_value_range(component, path, limits.GROUP_OPTIONS_MAX, default_max_values=max(1, option_count))
         self.check_option_count(component, path)
-        if default_count > self.get_max_values(component, option_count):
+        if default_count > self.read_max_values(component, option_count):
             self.add_error((*path, "options"), errors.too_many_default_values())
         component.setdefault("max_values", option_count)
 
