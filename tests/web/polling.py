@@ -1,4 +1,4 @@
-"""Waits for a condition in a page.
+"""Polling for a condition in a page.
 
 `Page.wait_for_function` calls `eval` outside of the evaluation that the debugger protocol exempts, so a page whose policy
 forbids `unsafe-eval` fails unless the condition holds at the first check. `evaluate` is exempt at every check.

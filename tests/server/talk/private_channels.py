@@ -1,4 +1,4 @@
-"""Helpers that open private channels and send messages to them."""
+"""Functions that open private channels and send messages to them."""
 
 from typing import Any
 

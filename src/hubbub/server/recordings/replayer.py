@@ -1,4 +1,4 @@
-"""Replays a recorded session: performs the recorded actions of users, and compares the program's actions with the recording.
+"""The replay of a recorded session: it performs the actions of users, and compares those of the program with the recorded ones.
 
 The platform's clock is frozen and set to the recorded time of each input, so that the speed of the machine does not
 matter. After each input of people the replay waits for as many writes of the program as were recorded.

@@ -1,4 +1,4 @@
-"""Observes HTTP requests: a handler runs inside an observation, whose route is known once the request is matched."""
+"""Observation of HTTP requests: a handler runs inside an observation, whose route is known once the request is matched."""
 
 from collections.abc import Awaitable, Callable
 from typing import Final

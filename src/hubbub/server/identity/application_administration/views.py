@@ -41,7 +41,7 @@ def application_details(call: Call, row: ApplicationRow) -> wire.AdministeredApp
 
 def _application(call: Call, row: ApplicationRow, owner: users.UserRow | None) -> wire.AdministeredApplication:
     disabled_row = applications.administration.find_disabled(call.tx, row.id) if row.disabled else None
-    # A scheduled deletion disables its application.
+    # A scheduled deletion disables its application, so an enabled one has none.
     deletion = store.find(call.tx, row.id) if row.disabled else None
     return wire.AdministeredApplication(
         id=ApplicationId(row.id),

@@ -1,4 +1,4 @@
-"""Forwards one request of an activity to its target; the request and response bodies are streamed as they arrive.
+"""Forwarding of one request of an activity to its target; the request and response bodies are streamed as they arrive.
 
 Bodies are not buffered, so a slow reader slows down the writer. Both bodies have a size limit, and there is an idle
 timeout. An error before the response has started becomes an error page. After a later error the connection is aborted,

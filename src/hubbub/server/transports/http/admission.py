@@ -1,4 +1,4 @@
-"""Rejects requests that the process cannot answer in time, so that latency and memory stay bounded under overload."""
+"""Rejection of requests that the process cannot answer in time, so that latency and memory stay bounded under overload."""
 
 import asyncio
 import logging

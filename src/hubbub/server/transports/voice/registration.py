@@ -23,7 +23,7 @@ class VoiceServerRegistration:
 
     async def start(self) -> None:
         """Register the server and start its heartbeat."""
-        await self._write(self._tickets.record_heartbeat)
+        await self._run_action(self._tickets.record_heartbeat)
         self._heartbeat_task = asyncio.get_running_loop().create_task(self._send_heartbeats())
 
     async def stop(self) -> None:
@@ -31,7 +31,7 @@ class VoiceServerRegistration:
         if self._heartbeat_task is not None:
             self._heartbeat_task.cancel()
         try:
-            await self._write(self._tickets.remove_server)
+            await self._run_action(self._tickets.remove_server)
         except StoreUnavailable:
             log.warning("Failed to unregister the voice server; its registration will expire")
 
@@ -39,9 +39,9 @@ class VoiceServerRegistration:
         while True:
             await asyncio.sleep(HEARTBEAT_MS / 1000)
             try:
-                await self._write(self._tickets.record_heartbeat)
+                await self._run_action(self._tickets.record_heartbeat)
             except StoreUnavailable:
                 log.warning("Failed to renew the voice server's registration; retrying")
 
-    async def _write(self, action: Callable[[Call, str], None]) -> None:
+    async def _run_action(self, action: Callable[[Call, str], None]) -> None:
         await self._db.write(lambda tx: action(self._make_call(tx), self._endpoint))
