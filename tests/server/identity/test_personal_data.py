@@ -34,7 +34,7 @@ class FilledUser:
         self.other_id = other_id
 
     def insert_missing_rows(self, call: Call) -> None:
-        """Insert the missing rows."""
+        """Insert a row for each declared column that has none of the user yet."""
         for column in personal_data.collect():
             if column.erasure == Erasure.REJECTED or count_rows(call, column.column, self.user.id):
                 continue
