@@ -50,12 +50,13 @@ test: venv client-deps client-libraries object-store browser ## run the whole te
 	@$(RUN) -m pytest -q -n $(WORKERS) --dist loadgroup $(ARGS)
 
 # Faults of several processes: broken networks, outages, wrong clocks, contention. CHAOS_ROUNDS=20 repeats all of them. Only this target
-# checks time bounds, because a slow machine exceeds any (tests/time_bounds.py).
+# checks time bounds, because a slow machine exceeds any (tests/time_bounds.py), and runs the tests with the mark `chaos`.
 CHAOS_ROUNDS ?= 1
-chaos: venv ## test the faults of several processes (CHAOS_ROUNDS=N repeats them)
+CALL_FAULTS := tests/web/test_large_calls.py tests/web/test_call_network.py
+chaos: venv ## test faults of several processes, and large calls (CHAOS_ROUNDS=N repeats them)
 	@for round in $$(seq $(CHAOS_ROUNDS)); do \
 		echo "Round $$round of $(CHAOS_ROUNDS)"; \
-		HUBBUB_TIME_BOUNDS=1 $(RUN) -m pytest -q -p no:cacheprovider tests/chaos tests/agent/test_program.py $(ARGS) || exit 1; \
+		HUBBUB_TIME_BOUNDS=1 $(RUN) -m pytest -q -p no:cacheprovider tests/chaos tests/agent/test_program.py $(CALL_FAULTS) $(ARGS) || exit 1; \
 	done
 
 # Generated inputs for every interface: ARGS="--requests 20000 --targets http,gateway --seed 7" (docs/fuzzing.md).

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, settings
 
 pytest_plugins = [
     "pytester",
+    "tests.fixtures.chaos_tests",
     "tests.fixtures.costs",
     "tests.fixtures.postgres",
     "tests.fixtures.postgres_cases",

@@ -18,12 +18,14 @@ TIMEOUT_SECONDS = 120.0
 
 
 def tone_microphone_script(hertz: int) -> str:
-    """Return an init script that replaces the microphone by a tone, which is sent without noise suppression."""
+    """Return an init script that replaces the microphone by a tone, which is sent without noise suppression.
+
+    A page that sets `usesFakeMicrophones` has the fake microphones of the browser again."""
     script = """(() => {
   const getUserMedia = navigator.mediaDevices?.getUserMedia.bind(navigator.mediaDevices);
   if (getUserMedia === undefined) return;
   navigator.mediaDevices.getUserMedia = async constraints => {
-    if (!constraints.audio) return await getUserMedia(constraints);
+    if (!constraints.audio || window.usesFakeMicrophones) return await getUserMedia(constraints);
     const audio = new AudioContext();
     const destination = audio.createMediaStreamDestination();
     const oscillator = new OscillatorNode(audio, { frequency: HERTZ });
@@ -84,24 +86,36 @@ async def wait_until_worker_loaded(window: ChatWindow) -> None:
     assert await inspect_call(window) is not None
 
 
+_HAS_CONNECTED_CALL = """async ([folder, expectedIds]) => {
+  const { getCalls } = await import(`${folder}/voice/calls.js`);
+  const deadline = performance.now() + 2000;
+  while (performance.now() < deadline) {
+    const { call } = getCalls(document.querySelector("hubbub-sidebar").context);
+    if (call?.state === "connected" && call.isEncrypted) {
+      const memberIds = [...call.encryption.status.userIds].map(String).sort();
+      if (memberIds.join() === expectedIds.join()) return true;
+    }
+    await new Promise(resolve => setTimeout(resolve, 50));
+  }
+  return false;
+}"""
+"""A JavaScript function that waits up to two seconds until the call of the page is connected with exactly these users.
+
+A request of a test for each check would cost more than the call."""
+
+
 async def wait_call(window: ChatWindow, *user_ids: int) -> dict[str, Any]:
     """Wait until the window's call is connected and encrypted with exactly these other users, and return its state."""
-    expected = {str(user_id) for user_id in user_ids}
-    call: dict[str, Any] | None = None
+    expected_ids = sorted(str(user_id) for user_id in (*user_ids, window.user.id))
     try:
         async with asyncio.timeout(TIMEOUT_SECONDS):
-            while True:
-                call = await inspect_call(window)
-                if (
-                    call is not None
-                    and call["state"] == "connected"
-                    and call["isEncrypted"]
-                    and set(call["memberIds"]) == expected | {str(window.user.id)}
-                ):
-                    return call
-                await asyncio.sleep(0.05)
+            while not await window.page.evaluate(_HAS_CONNECTED_CALL, [modules_url(), expected_ids]):
+                pass
     except TimeoutError:
-        raise AssertionError(f"the call did not connect: {call}") from None
+        raise AssertionError(f"the call did not connect: {await inspect_call(window)}") from None
+    state = await inspect_call(window)
+    assert state is not None
+    return state
 
 
 async def wait_tone(window: ChatWindow, user_id: int, hertz: int) -> None:
@@ -183,16 +197,13 @@ FIRST_HERTZ, HERTZ_STEP = 440, 220
 
 @dataclass
 class OpenCall:
-    """Windows of users and native clients in the call of one channel, each with a tone of its own as microphone.
-
-    Windows have the fake microphones of the browser instead if `has_tones` is not set."""
+    """Windows of users and native clients in the call of one channel, each with a tone of its own as microphone."""
 
     platform: ChatPlatform
     guild: Guild
     channel_id: int
     users: dict[str, Actor]
     stack: AsyncExitStack
-    has_tones: bool = True
     windows: list[ChatWindow] = field(default_factory=list)
     natives: list[NativeMember] = field(default_factory=list)
 
@@ -214,21 +225,25 @@ class OpenCall:
         """Open the channel as a user, without joining."""
         user = self.users[name]
         window = ChatWindow(None, self.platform, user)
-        script = tone_microphone_script(self.hertz(window)) if self.has_tones else ""
+        script = tone_microphone_script(self.hertz(window))
         window_context = self.platform.open_window(user, self.path, init_script=script + init_script)
         return await self.stack.enter_async_context(window_context)
 
-    async def join(self, name: str, init_script: str = "", *, notice: str = "") -> ChatWindow:
-        """Open the channel as a user, join, and wait until all windows share one group.
+    async def join(self, name: str, init_script: str = "") -> ChatWindow:
+        """Open the channel as a user, join, and wait until all windows share one group."""
+        window = await self.open(name, init_script)
+        await self.rejoin(window)
+        return window
+
+    async def rejoin(self, window: ChatWindow, *, notice: str = "") -> None:
+        """Join with an open window that is not in the call, and wait until all windows share one group.
 
         `notice` is the text of a notice that joining must show; it may be gone when the call is connected."""
-        window = await self.open(name, init_script)
         await join_call(window)
         if notice:
             await window.page.get_by_text(notice).wait_for()
         self.windows.append(window)
         await self.wait_connected()
-        return window
 
     async def add_native(self) -> NativeMember:
         """Add a member of the guild to the call with a native client, which sends a tone."""
@@ -274,7 +289,6 @@ async def open_call(
     platform: ChatPlatform,
     *names: str,
     later: Iterable[str] = (),
-    has_tones: bool = True,
     init_script: str = "",
     channel_type: ChannelType = ChannelType.GUILD_VOICE,
 ) -> AsyncIterator[OpenCall]:
@@ -284,7 +298,7 @@ async def open_call(
     guild = await platform.world.guild(owner, *members)
     channel_id = await guild.channel("lounge", type=channel_type)
     async with AsyncExitStack() as stack:
-        call = OpenCall(platform, guild, channel_id, users, stack, has_tones)
+        call = OpenCall(platform, guild, channel_id, users, stack)
         for name in names:
             await call.join(name, init_script)
         yield call

@@ -23,7 +23,9 @@ from tests.world import NOW_MS, World, small_config
 if TYPE_CHECKING:
     from tests.server.activities.upstream import Upstream
     from tests.web.app_guild import AppGuild
+    from tests.web.calls import OpenCall
     from tests.web.chat import ChatPlatform
+    from tests.web.shared_calls import SharedCall
 
 
 PHONE_WIDTH, DESKTOP_WIDTH = 360, 1280
@@ -154,12 +156,29 @@ async def platform(open_page: OpenPage) -> "AsyncIterator[ChatPlatform]":
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def call_platform(open_page: OpenPage) -> "AsyncIterator[ChatPlatform]":
+async def call_platform(browser: Any) -> "AsyncIterator[ChatPlatform]":
     """A platform with a control API and a voice server, and a browser that can join calls."""
-    if not HAS_CALL_FILES:
-        pytest.skip(MISSING_REASON)
-    async with run_platform(open_page, small_config(voice=VoiceConfig(endpoint="voice.test:443"))) as platform:
+    from tests.web.shared_calls import run_call_platform
+
+    async with run_call_platform(browser) as platform:
         yield platform
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def shared_call(headless_browser: Any) -> "AsyncIterator[SharedCall[OpenCall]]":
+    """The call that the tests of a module share."""
+    from tests.web.shared_calls import SharedCall, open_pair
+
+    shared_call = SharedCall(lambda: open_pair(headless_browser))
+    yield shared_call
+    await shared_call.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def call(shared_call: "SharedCall[OpenCall]", request: pytest.FixtureRequest) -> "AsyncIterator[OpenCall]":
+    """A call of the pages of nora and tom; the test leaves both connected, without video, and unmuted."""
+    async with shared_call.use(request.session) as call:
+        yield call
 
 
 @pytest_asyncio.fixture(loop_scope="session")

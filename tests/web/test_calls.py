@@ -1,4 +1,4 @@
-"""Calls in the chat client: encrypted audio of pages and native clients, controls, private calls, unsupported browsers."""
+"""Calls in the chat client: encrypted audio of pages and native clients, controls, stages, private calls, unsupported browsers."""
 
 import asyncio
 from array import array
@@ -15,7 +15,17 @@ from tests.sdk.audio import Tone, tone_share
 from tests.server.voice.caller import Caller
 from tests.server.voice.encrypted_caller import EncryptedCaller
 from tests.server.voice.private_caller import open_direct_channel
-from tests.web.calls import inspect_call, join_call, tone_microphone_script, wait_call, wait_tone
+from tests.web.calls import (
+    call_button,
+    inspect_call,
+    join_call,
+    open_call,
+    open_options,
+    tone_microphone_script,
+    wait_call,
+    wait_silence,
+    wait_tone,
+)
 from tests.web.chat import ChatPlatform
 from tests.world import befriend
 
@@ -23,29 +33,6 @@ pytestmark = [pytest.mark.xdist_group("calls"), pytest.mark.timeout(300)]
 
 FRAME_COUNT = 50
 """Number of frames of a page that a native client examines."""
-
-
-async def test_two_pages_exchange_audio(call_platform: ChatPlatform) -> None:
-    nora, tom = await call_platform.world.user("nora"), await call_platform.world.user("tom")
-    guild = await call_platform.world.guild(nora, tom)
-    lounge_id = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
-    path = f"/app/channels/{guild.id}/{lounge_id}"
-    async with (
-        call_platform.open_window(nora, path, init_script=tone_microphone_script(440)) as nora_window,
-        call_platform.open_window(tom, path, init_script=tone_microphone_script(880)) as tom_window,
-    ):
-        await join_call(nora_window)
-        await join_call(tom_window)
-        nora_call, tom_call = await wait_call(nora_window, tom.id), await wait_call(tom_window, nora.id)
-        assert len(nora_call["privacyCode"].replace(" ", "")) == 30
-        assert nora_call["privacyCode"] == tom_call["privacyCode"]
-        await wait_tone(nora_window, tom.id, 880)
-        await wait_tone(tom_window, nora.id, 440)
-        for window in (nora_window, tom_window):
-            call = await inspect_call(window)
-            assert call is not None
-            assert call["frames"]["failed"] == 0
-            assert call["frames"]["decrypted"] > 0
 
 
 async def test_a_page_and_a_native_client_exchange_audio(call_platform: ChatPlatform) -> None:
@@ -143,7 +130,26 @@ async def test_a_click_joins_a_voice_channel_and_the_bar_controls_the_call(call_
         await bar.wait_for(state="detached")
 
 
-async def test_a_friend_is_called_and_accepts(call_platform: ChatPlatform) -> None:
+async def test_a_listener_on_a_stage_asks_to_speak(call_platform: ChatPlatform) -> None:
+    async with open_call(call_platform, "nora", "tom", channel_type=ChannelType.GUILD_STAGE_VOICE) as call:
+        nora, tom = call.windows
+        await tom.page.get_by_text("You are in the audience. Others cannot hear you.").wait_for()
+        assert await call_button(tom, "Turn on camera").count() == 0
+        assert await tom.page.get_by_role("button", name="Mute", exact=True).count() == 0
+        await nora.page.get_by_text("Audience · 1").wait_for()
+        await call_button(tom, "Request to speak").click()
+        await nora.page.get_by_label("wants to speak").wait_for()
+        await call_button(tom, "Cancel request to speak").click()
+        await nora.page.get_by_label("wants to speak").wait_for(state="detached")
+        await call_button(tom, "Request to speak").click()
+        await nora.page.get_by_label("wants to speak").wait_for()
+        await (await open_options(nora, "tom")).get_by_role("button", name="Allow to speak").click()
+        await wait_tone(nora, tom.user.id, call.hertz(tom))
+        await call_button(tom, "Move to audience").click()
+        await wait_silence(nora, tom.user.id)
+
+
+async def test_a_friend_misses_declines_and_accepts_calls(call_platform: ChatPlatform) -> None:
     nora, tom = await call_platform.world.user("nora"), await call_platform.world.user("tom")
     await befriend(nora, tom)
     channel_id = await open_direct_channel(nora, tom)
@@ -153,8 +159,25 @@ async def test_a_friend_is_called_and_accepts(call_platform: ChatPlatform) -> No
         ) as nora_window,
         call_platform.open_window(tom, "/app", init_script=tone_microphone_script(880)) as tom_window,
     ):
+        ring_dialog = tom_window.page.get_by_role("dialog", name="Incoming call")
+        # A call that ends before the answer is missed.
         await nora_window.page.get_by_role("button", name="Start call").click()
-        await tom_window.page.get_by_role("dialog", name="Incoming call").get_by_role("button", name="Accept").click()
+        await ring_dialog.wait_for()
+        await call_button(nora_window, "Leave voice").click()
+        await tom_window.page.get_by_text("You missed a call from nora.").wait_for()
+        await ring_dialog.wait_for(state="detached")
+
+        # A declined call stops ringing.
+        await nora_window.page.get_by_role("button", name="Start call").click()
+        await nora_window.page.get_by_text("Calling tom…").wait_for()
+        await ring_dialog.get_by_role("button", name="Decline").click()
+        await ring_dialog.wait_for(state="detached")
+        await nora_window.page.get_by_text("Calling tom…").wait_for(state="hidden")
+        assert await inspect_call(tom_window) is None
+        await call_button(nora_window, "Leave voice").click()
+
+        await nora_window.page.get_by_role("button", name="Start call").click()
+        await ring_dialog.get_by_role("button", name="Accept").click()
         await wait_call(nora_window, tom.id)
         await wait_call(tom_window, nora.id)
         await wait_tone(tom_window, nora.id, 440)
