@@ -6,6 +6,7 @@ The tests run a `Forwarder` on a real UDP socket. Each client and each attacker 
 import asyncio
 import socket
 import struct
+import sys
 from collections.abc import AsyncIterator
 
 import pytest
@@ -25,6 +26,8 @@ from tests.server.voice.caller import AES, encrypt_packet, fake_encrypted_frame,
 from tests.time_bounds import time_bound
 from tests.world import WAIT_TIMEOUT_SECONDS
 
+IP, FOREIGN_IP = "127.0.0.1", "127.0.0.2"
+"""The IP address of the WebSockets of all clients, and another one."""
 PING, PONG = b"\x13\x37\xca\xfemark", b"\x13\x37\xf0\x0dmark"
 MOVE_SECONDS_MAX = 1.0
 """Time in seconds in which the server follows a client that sends audio."""
@@ -33,9 +36,9 @@ MOVE_SECONDS_MAX = 1.0
 class Endpoint:
     """A UDP socket that sends to the forwarder."""
 
-    def __init__(self, server_address: tuple[str, int]) -> None:
+    def __init__(self, server_address: tuple[str, int], ip: str) -> None:
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.socket.bind(("127.0.0.1", 0))
+        self.socket.bind((ip, 0))
         self.socket.connect(server_address)
         self.socket.setblocking(False)
 
@@ -60,17 +63,18 @@ class NativeClient:
         self.test_call = test_call
         self.mode = mode
         self.peer: Peer = test_call.forwarder.add_peer()
+        self.peer.set_proven_ip(IP)
         self.key = test_call.forwarder.create_key(self.peer, mode)
         self.peer.has_announced_speaking = self.peer.supports_dave = True
         self.endpoint = test_call.open_endpoint()
         self.number = 0
         test_call.group.add(self.peer)
 
-    def build_packet(self) -> bytes:
+    def build_packet(self, text: str = "frame") -> bytes:
         """Build the next audio packet."""
         self.number += 1
         header = struct.pack(">BBHII", 0x80, 0x78, self.number & 0xFFFF, self.number * 960, self.peer.ssrc)
-        return encrypt_packet(self.mode, self.key, header, fake_encrypted_frame("frame"), self.number)
+        return encrypt_packet(self.mode, self.key, header, fake_encrypted_frame(text), self.number)
 
     async def send_packets(self, count: int) -> list[bytes]:
         """Send audio packets, wait until the server has read them, and return them."""
@@ -101,9 +105,9 @@ class ForwarderCall:
         self.forwarder.start()
         self.speaker = NativeClient(self, AES)
 
-    def open_endpoint(self) -> Endpoint:
-        """Open a UDP socket, which the fixture closes."""
-        endpoint = Endpoint(self.address)
+    def open_endpoint(self, ip: str = IP) -> Endpoint:
+        """Open a UDP socket at an IP address of this machine, which the fixture closes."""
+        endpoint = Endpoint(self.address, ip)
         self.endpoints.append(endpoint)
         return endpoint
 
@@ -192,6 +196,51 @@ async def test_copies_from_the_old_address_do_not_stop_a_client_that_moves(call:
         old_endpoint.send(packet)
         await old_endpoint.receive_earlier()
     assert await call.receives_media(client.endpoint)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="requires Linux")
+async def test_a_client_at_another_ip_than_its_web_socket_receives_a_limited_number_of_bytes(
+    call: ForwarderCall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A member can forge the source address of its packets, so that the media of the call goes to another host."""
+    monkeypatch.setattr(peers, "FOREIGN_BITS_PER_SECOND", 0)
+    client = NativeClient(call, AES)
+    victim = client.endpoint = call.open_endpoint(FOREIGN_IP)
+    await client.send_packets(1)
+
+    async def receive_bytes() -> int:
+        call.speaker.endpoint.send(call.speaker.build_packet("x" * 1000))
+        await call.speaker.endpoint.receive_earlier()
+        return sum(len(data) for data in await victim.receive_earlier() if is_media_packet(data))
+
+    received_bytes = sum([await receive_bytes() for _ in range(2 * peers.FOREIGN_BURST_BYTES // 1000)])
+    assert peers.FOREIGN_BURST_BYTES - 1100 < received_bytes <= peers.FOREIGN_BURST_BYTES
+    assert call.metrics.voice_packets("foreign").value > 0
+    # Packets of the client, or from another address in between, do not renew the limit.
+    await client.send_packets(ADDRESS_PROOF_PACKETS)
+    client.move()
+    await client.send_packets(ADDRESS_PROOF_PACKETS)
+    client.peer.set_address(victim.socket.getsockname())
+    assert await receive_bytes() == 0
+    # There is no limit at the address of the WebSocket.
+    client.peer.set_proven_ip(FOREIGN_IP)
+    assert await receive_bytes() > 1000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="requires Linux")
+async def test_a_client_at_another_ip_than_its_web_socket_receives_voices_all_the_time(
+    call: ForwarderCall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peers, "FOREIGN_BURST_BYTES", 200)
+    client = NativeClient(call, AES)
+    client.endpoint = call.open_endpoint(FOREIGN_IP)
+    await client.send_packets(1)
+    for _ in range(3):
+        while await call.receives_media(client.endpoint):
+            pass
+        async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
+            while not await call.receives_media(client.endpoint):
+                pass
 
 
 async def test_discovery_requests_from_many_addresses_are_bounded(call: ForwarderCall) -> None:

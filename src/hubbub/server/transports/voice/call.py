@@ -108,7 +108,7 @@ class VoiceSession:
             self.resume_timer.cancel()
             self.resume_timer = None
         self.connection = connection
-        self.peer.proven_ip = connection.client_ip
+        self.peer.set_proven_ip(connection.client_ip)
         connection.session = self
 
     def detach(self) -> None:

@@ -22,6 +22,32 @@ ADDRESS_CHANGE_INTERVAL_SECONDS: Final = 1.0
 """Minimum time in seconds between two changes of the address of a native client."""
 
 
+FOREIGN_BITS_PER_SECOND: Final = 1_000_000
+"""Bits per second that a native client receives at another IP address than that of its WebSocket; 11 voices of 64 kbit/s."""
+FOREIGN_BURST_BYTES: Final = 125_000
+"""Bytes that such a client may receive at once."""
+
+
+class SendAllowance:
+    """The bytes that may be sent to an address whose owner may not have asked for them (decisions/0176)."""
+
+    __slots__ = ("_bytes", "_updated_at")
+
+    def __init__(self) -> None:
+        self._bytes: float = FOREIGN_BURST_BYTES
+        self._updated_at = asyncio.get_running_loop().time()
+
+    def take(self, size: int) -> bool:
+        """Take the bytes of a packet, or return False if fewer are left."""
+        now = asyncio.get_running_loop().time()
+        earned_bytes = (now - self._updated_at) * FOREIGN_BITS_PER_SECOND / 8
+        self._bytes, self._updated_at = min(self._bytes + earned_bytes, FOREIGN_BURST_BYTES), now
+        if self._bytes < size:
+            return False
+        self._bytes -= size
+        return True
+
+
 class ForwardingGroup:
     """The peers of one call, among which packets are forwarded."""
 
@@ -52,6 +78,8 @@ class Peer:
     __slots__ = (
         "address",
         "address_changed_at",
+        "allowance",
+        "_foreign_allowance",
         "browser",
         "discovered_addresses",
         "discovery_timer",
@@ -89,6 +117,10 @@ class Peer:
         """The cipher of the client's packets; None until the client has a key."""
         self.address: Address | None = None
         """The address that the client receives packets at; None until the client has proven it (decisions/0070)."""
+        self.allowance: SendAllowance | None = None
+        """The bytes that may be sent to `address`; None if the client is known to be there, so that there is no limit."""
+        self._foreign_allowance: SendAllowance | None = None
+        """The allowance of all addresses of another IP; None until the client has had one."""
         self.on_key_exhausted: Callable[[], None] = lambda: None
         """Function that ends the session of a native client whose key must not be used any longer."""
         self.new_address: Address | None = None
@@ -165,6 +197,23 @@ class Peer:
         """Send packets to another address, or to none, from now on."""
         self.address = address
         self.new_address, self.new_address_packet_count = None, 0
+        self._limit_bytes()
+
+    def set_proven_ip(self, ip: str) -> None:
+        """Set the IP address of the client's WebSocket."""
+        self.proven_ip = ip
+        self._limit_bytes()
+
+    def _limit_bytes(self) -> None:
+        """Limit what is sent to the address, unless TCP has proven its IP or a browser has answered a request there.
+
+        A member of a call can send packets with forged source addresses, and native clients answer no request over UDP.
+        """
+        if self.browser is not None or self.address is None or self.address[0] == self.proven_ip:
+            self.allowance = None
+        else:
+            self._foreign_allowance = self._foreign_allowance or SendAllowance()
+            self.allowance = self._foreign_allowance
 
     def record_source(self, address: Address, ssrc: int, number: int, *, is_new: bool, now: float) -> None:
         """Record the address that a recorded packet of a native client came from, which may become the client's address.

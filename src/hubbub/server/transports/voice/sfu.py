@@ -487,6 +487,9 @@ class Forwarder:
                 # The packet is too large, or the receiver is a browser that cannot decode it or has received it before.
                 self._packet_counter("unsent").inc()
                 continue
+            if receiver.allowance is not None and not receiver.allowance.take(len(encrypted_packet)):
+                self._packet_counter("foreign").inc()
+                continue
             outgoing.append((encrypted_packet, address))
         for datagram in outgoing:
             try:
