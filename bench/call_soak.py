@@ -1,9 +1,10 @@
 """A long call of ten users: delay, losses, undecryptable frames, and growth of the server's memory and tables.
 
-python -m bench.call_soak [--minutes 30]
+python -m bench.call_soak [--minutes 30] [--pages 2]
 
 Two users speak at a time; the next two follow every 20 seconds. Every minute one user leaves and joins again, which changes
-the epoch of the encryption. Only Linux reports the memory.
+the epoch of the encryption. Only Linux reports the memory. With --pages, some users are chat clients in Chromium, which send the
+sound of a fake microphone all the time and stay in the call.
 """
 
 import argparse
@@ -11,11 +12,13 @@ import asyncio
 import statistics
 import sys
 import time
+from contextlib import AsyncExitStack
 from typing import Any
 
 import aiohttp
 import msgspec
 
+from bench.call_pages import CallPage, open_pages
 from bench.call_server import USER_COUNT, CallMember, Sample
 from hubbub.media import rtp
 from hubbub.people.voice import FRAME_SAMPLES, VoiceClient
@@ -82,6 +85,12 @@ class Round(msgspec.Struct):
     high_ms: float
     """Delay that one of a hundred packets exceeds."""
     sample: Sample
+    page_heap_kib: int
+    """Memory of the JavaScript objects of all pages."""
+    page_node_count: int
+    """Number of DOM nodes of all pages."""
+    page_undecryptable_count: int
+    """Number of frames that the pages could not decrypt since they joined; the first round contains the start of the call."""
 
 
 async def run_round(members: list[tuple[CallMember, MeasuredClient]], number: int, seconds: float) -> int:
@@ -95,17 +104,17 @@ async def run_round(members: list[tuple[CallMember, MeasuredClient]], number: in
         if current_turn != turn:
             turn = current_turn
             first_speaker = (number * 3 + turn) * SPEAKER_COUNT
-            speakers = [members[(first_speaker + index) % USER_COUNT][1] for index in range(SPEAKER_COUNT)]
+            speakers = [members[(first_speaker + index) % len(members)][1] for index in range(SPEAKER_COUNT)]
             for speaker in speakers:
                 await speaker.start_speaking()
         sent_count += sum(speaker.speak() for speaker in speakers)
         next_frame_at += FRAME_SECONDS
         await asyncio.sleep(max(next_frame_at - loop.time(), 0))
     await asyncio.sleep(0.5)
-    return sent_count * (USER_COUNT - 1)
+    return sent_count * (len(members) - 1)
 
 
-async def main(minutes: float) -> int:
+async def main(minutes: float, page_count: int) -> int:
     """Run the call, print the figures, and return the exit status: 0, or 1 if a limit was exceeded."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bench.call_server", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
@@ -115,9 +124,13 @@ async def main(minutes: float) -> int:
     assert process.stdout is not None
     ready = msgspec.json.decode(await process.stdout.readline())
     rounds: list[Round] = []
-    async with aiohttp.ClientSession() as http:
+    async with aiohttp.ClientSession() as http, AsyncExitStack() as stack:
         members: list[tuple[CallMember, MeasuredClient]] = []
-        for name in ready["users"]:
+        names = list(ready["users"])
+        pages: list[CallPage] = []
+        if page_count:
+            pages = await stack.enter_async_context(open_pages(ready, names[-page_count:]))
+        for name in names[: USER_COUNT - page_count]:
             member = CallMember(http, ready, name)
             members.append((member, await member.join(MeasuredClient)))
         for number in range(max(round(minutes * 60 / ROUND_SECONDS), 1)):
@@ -127,6 +140,7 @@ async def main(minutes: float) -> int:
                 client.undecryptable_count = 0
             expected_count = await run_round(members, number, ROUND_SECONDS)
             delays = sorted(delay for _, client in members for delay in client.delays)
+            page_samples = [await page.measure() for page in pages]
             process.stdin.write(b"\n")
             rounds.append(
                 Round(
@@ -136,6 +150,9 @@ async def main(minutes: float) -> int:
                     median_ms=1000 * statistics.median(delays),
                     high_ms=1000 * delays[len(delays) * 99 // 100],
                     sample=msgspec.json.decode(await process.stdout.readline(), type=Sample),
+                    page_heap_kib=sum(sample.heap_kib for sample in page_samples),
+                    page_node_count=sum(sample.node_count for sample in page_samples),
+                    page_undecryptable_count=sum(sample.undecryptable_count for sample in page_samples),
                 )
             )
             last_round = rounds[-1]
@@ -143,10 +160,12 @@ async def main(minutes: float) -> int:
                 f"minute {number + 1}: {last_round.received_count} of {last_round.sent_count} packets, "
                 f"{last_round.undecryptable_count} undecryptable, delay {last_round.median_ms:.2f} ms, "
                 f"99 % below {last_round.high_ms:.2f} ms, "
-                f"server {last_round.sample.private_kib / 1024:.1f} MiB, {sum(last_round.sample.rows.values())} rows",
+                f"server {last_round.sample.private_kib / 1024:.1f} MiB, {sum(last_round.sample.rows.values())} rows, "
+                f"pages {last_round.page_heap_kib / 1024:.1f} MiB, {last_round.page_node_count} nodes, "
+                f"{last_round.page_undecryptable_count} undecryptable",
                 flush=True,
             )
-            position = number % USER_COUNT
+            position = number % len(members)
             member, client = members[position]
             await member.leave(client)
             members[position] = member, await member.join(MeasuredClient)
@@ -180,15 +199,26 @@ def report(rounds: list[Round]) -> bool:
         call_round.sent_count for call_round in rounds
     )
     undecryptable_count = sum(call_round.undecryptable_count for call_round in rounds)
+    undecryptable_count += rounds[-1].page_undecryptable_count - rounds[0].page_undecryptable_count
+    page_growth_kib = statistics.linear_regression(
+        numbers, [call_round.page_heap_kib for call_round in measured_rounds]
+    ).slope
     print(f"memory: {growth_kib:+.1f} KiB per minute (at most {GROWTH_KIB_PER_ROUND_MAX:g})")
+    print(f"memory of the pages: {page_growth_kib:+.1f} KiB per minute (at most {GROWTH_KIB_PER_ROUND_MAX:g})")
     print(f"delay: {drift_ms:+.2f} ms between the first and the last rounds (at most {DRIFT_MS_MAX:g})")
     print(
         f"lost: {100 * lost_share:.3f} %; undecryptable: {undecryptable_count}; tables with more rows: {row_growth or 'none'}"
     )
-    return growth_kib <= GROWTH_KIB_PER_ROUND_MAX and drift_ms <= DRIFT_MS_MAX and undecryptable_count == 0
+    return (
+        max(growth_kib, page_growth_kib) <= GROWTH_KIB_PER_ROUND_MAX
+        and drift_ms <= DRIFT_MS_MAX
+        and undecryptable_count == 0
+    )
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m bench.call_soak", description="Run a long call of ten users.")
     parser.add_argument("--minutes", type=float, default=30, help="duration of the call; 30 by default")
-    sys.exit(asyncio.run(main(parser.parse_args().minutes)))
+    parser.add_argument("--pages", type=int, default=0, choices=range(9), help="number of chat clients; 0 by default")
+    options = parser.parse_args()
+    sys.exit(asyncio.run(main(options.minutes, options.pages)))
