@@ -158,6 +158,13 @@ async def test_a_rejected_request_has_the_status_and_code_of_the_api(rehearsal: 
 # Events
 
 
+async def test_an_unknown_emoji_of_a_reaction_has_a_cause(rehearsal: Rehearsal) -> None:
+    message = (await rehearsal.act("alice", "say", channel="general", content="hello")).ok()
+    response = await rehearsal.act("alice", "react", message=message["id"], emoji="thumbsup")
+    assert (response.status, response.json["code"]) == (404, 10014)
+    assert response.json["cause"].startswith("A reaction is a Unicode emoji, such as 👍, or a custom emoji")
+
+
 async def test_an_expected_message_is_returned_once(rehearsal: Rehearsal) -> None:
     (await rehearsal.act("bob", "connect")).ok()
     waiting_task = asyncio.create_task(rehearsal.act("bob", "expect-message", channel="general", author="alice"))

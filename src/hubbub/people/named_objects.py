@@ -22,6 +22,7 @@ class NamedObjects(dict[str, T]):
         self._object_type = object_type
 
     def __missing__(self, name: str) -> T:
+        __tracebackhide__ = True
         available_names = ", ".join(self) or "none"
         raise UnknownNameError(
             f"this world has no {self._object_type} {name!r}; it has: {available_names}{suggest(name, self)}"

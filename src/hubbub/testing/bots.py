@@ -22,6 +22,7 @@ READY_TIMEOUT_SECONDS: Final = 30.0
 @asynccontextmanager
 async def run(ready: ReadyDocument, bot: BotT, token: str, timeout_seconds: float) -> AsyncIterator[BotT]:
     """Start a bot, wait until it is ready, and stop it on exit. Errors of the bot itself are raised."""
+    __tracebackhide__ = True
     library = libraries.library_of(bot)
     if library is None:
         raise TypeError(f"{type(bot).__name__} is not a bot of {', '.join(libraries.LIBRARIES)}")
@@ -55,9 +56,14 @@ async def run(ready: ReadyDocument, bot: BotT, token: str, timeout_seconds: floa
 
 async def _stop(library: str, client: Any, running: "asyncio.Future[None]") -> None:
     """Stop a bot. Raise the error of a bot that stopped by itself; ignore errors of the shutdown."""
+    __tracebackhide__ = True
     if running.done() or (library != "interactions_py" and client.is_closed()):
         # The bot stopped by itself, or is doing so.
-        await running
+        await asyncio.wait([running])
+        # A future that is awaited a second time raises its error without the traceback, which names the line of the bot.
+        error = None if running.cancelled() else running.exception()
+        if error is not None:
+            raise error
         return
     if library == "interactions_py":
         # The `stop` of interactions.py waits for a heartbeat; canceling the task ends the bot without this wait.
@@ -70,6 +76,7 @@ async def _stop(library: str, client: Any, running: "asyncio.Future[None]") -> N
 
 
 async def _wait_until_ready(client: Any, running: "asyncio.Future[None]", timeout_seconds: float) -> None:
+    __tracebackhide__ = True
     ready = asyncio.ensure_future(client.wait_until_ready())
     try:
         await asyncio.wait([running, ready], timeout=timeout_seconds, return_when=asyncio.FIRST_COMPLETED)

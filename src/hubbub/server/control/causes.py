@@ -35,6 +35,10 @@ GENERAL_CAUSES: Final = {
 }
 """Causes that do not depend on the state of the platform, by error code."""
 
+REACTION_EMOJI_CAUSE: Final = (
+    "A reaction is a Unicode emoji, such as 👍, or a custom emoji that the caller can use, written as name:ID."
+)
+
 NameOf = Callable[[int], str | None]
 """Function that returns the name of a user in the world, or None."""
 
@@ -62,6 +66,8 @@ class Causes:
             return self._explain_denial(tx, now_ms, request.denial, request.user_id)
         if code in GENERAL_CAUSES:
             return GENERAL_CAUSES[code]
+        if code == errors.UNKNOWN_EMOJI.code and "/reactions/" in request.route:
+            return REACTION_EMOJI_CAUSE
         if request.user_id is None or code != errors.MISSING_ACCESS.code:
             return None
         caller = self._describe_user(tx, request.user_id)
