@@ -27,19 +27,8 @@ export function slowModeOf({ state, channelId, me }) {
     .get(channelId)
     ?.messages.findLast(message => message.author.id === me.id && !message.webhook_id);
   if (lastOwnMessage === undefined) return { seconds, remainingMs: 0 };
-  // If the clock of this device is behind the server's, the message seems to be newer than it is, so the time at which the page
-  // first saw it is more exact.
-  const sentMs = Math.min(creationTimeMs(lastOwnMessage.id), firstSeenMs(channelId, lastOwnMessage.id));
-  return { seconds, remainingMs: Math.max(0, sentMs + seconds * 1000 - Date.now()) };
-}
-
-/** The user's last message in each channel, and when the page first saw it by the clock of this device. */
-const lastOwnMessages = new Map();
-
-function firstSeenMs(channelId, messageId) {
-  if (lastOwnMessages.get(channelId)?.messageId !== messageId)
-    lastOwnMessages.set(channelId, { messageId, timeMs: Date.now() });
-  return lastOwnMessages.get(channelId).timeMs;
+  const passedMs = platformNow() - creationTimeMs(lastOwnMessage.id);
+  return { seconds, remainingMs: Math.min(Math.max(0, seconds * 1000 - passedMs), seconds * 1000) };
 }
 
 /** Return the text about slow mode below the composer, or null. */

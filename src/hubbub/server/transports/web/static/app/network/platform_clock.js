@@ -1,8 +1,8 @@
 /**
  * Estimate of the server's clock, from the `Date` headers of its responses.
  *
- * The clock of this device may be wrong, and the clock of a rehearsal can be set freely. The end of an invite and the
- * duration of an activity therefore follow the server's clock.
+ * The clock of this device may be wrong, and the clock of a rehearsal can be set freely. Times that the server decides,
+ * such as the end of an invite, a timeout or slow mode, therefore follow the server's clock.
  */
 
 /** Tolerance in milliseconds: the header has whole seconds and arrives late. */
