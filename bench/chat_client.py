@@ -2,6 +2,8 @@
 
     python -m bench.chat_client [--seconds 60] [--profile]    50 messages per second in the open channel
     python -m bench.chat_client --growth 20000                many messages, with the memory at 25, 50 and 100 %
+    python -m bench.chat_client --minutes 30 [--rate 20]      a steady stream, with the memory every five minutes
+    python -m bench.chat_client --large [--profile]           a guild of 10,000 members and 500 channels
 
 `python -m bench client` measures the same with limits. Members of the guild send the messages over the HTTP API. The processor
 time is that of the page's main thread, which does not depend on other programs; long tasks are measured by the clock too, so
@@ -17,19 +19,32 @@ import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import Any
 
 import aiohttp
 
 from bench.load import Subject
+from hubbub.protocol.enums import ChannelType, GatewayOpcode
 
 MESSAGES_PER_SECOND: int = 50
 MEMBER_COUNT: int = 50
 CHANNEL_COUNT: int = 40
+CATEGORY_SIZE: int = 20
+LARGE_MEMBER_COUNT: int = 10_000
+LARGE_CHANNEL_COUNT: int = 490
+"""Channels beside those of a new guild; a guild has at most 500."""
+ONLINE_COUNT: int = 40
 FLOOD_CONCURRENCY: int = 8
 FLOOD_LAG_MAX: int = 200
 """Messages that the page may lag behind during a flood."""
 LONG_TASK_MS: int = 50
+WAIT_MS: int = 120_000
+"""Timeout of every wait; it only ends a run that would otherwise hang."""
+SAMPLE_SECONDS: int = 300
+VISIT_SECONDS: int = 30
+"""Time between two visits of another channel during a long stream."""
+GROWTH_NAMES: tuple[str, ...] = ("JSHeapUsedSize", "Nodes", "JSEventListeners", "Documents")
 TEXTS: tuple[str, ...] = (
     "message number {number} says hello",
     "**bold** and *italic* text in number {number}, with `code` and a link: https://example.com/{number}",
@@ -49,7 +64,7 @@ class ChatPage:
     """The chat client in a page of Chromium, with the channel of the benchmark open."""
 
     def __init__(self, page: Any, devtools: Any) -> None:
-        self._page, self._devtools = page, devtools
+        self.page, self._devtools = page, devtools
         self._trace: list[dict[str, Any]] = []
         self._trace_end = asyncio.Event()
         devtools.on("Tracing.dataCollected", lambda event: self._trace.extend(event["value"]))
@@ -65,15 +80,23 @@ class ChatPage:
             await self._devtools.send("HeapProfiler.collectGarbage")
 
     async def start_observing(self) -> None:
-        await self._page.evaluate(OBSERVE_SCRIPT)
+        await self.page.evaluate(OBSERVE_SCRIPT)
 
     async def long_tasks(self) -> list[float]:
-        durations: list[float] = await self._page.evaluate("window.longTasks")
+        durations: list[float] = await self.page.evaluate("window.longTasks")
         return durations
+
+    async def visit_other_channel(self) -> None:
+        """Open another channel and return to the channel of the benchmark, like a user."""
+        entry = self.page.locator(".side-nav a.entry[aria-current]")
+        path = await entry.get_attribute("href")
+        await self.page.locator(".side-nav a.entry[href*='/channels/']:not([aria-current])").first.click()
+        await self.page.locator(f".side-nav a.entry[href='{path}']").click()
+        await entry.and_(self.page.locator(f"[href='{path}']")).wait_for()
 
     async def wait_shown(self, text: str) -> None:
         """Wait until a message with this text is in the page."""
-        await self._page.locator(".message[data-message-id]").filter(has_text=text).first.wait_for(state="attached")
+        await self.page.locator(".message[data-message-id]").filter(has_text=text).first.wait_for(state="attached")
 
     async def start_trace(self) -> None:
         config = {"includedCategories": ["disabled-by-default-devtools.timeline", "devtools.timeline"]}
@@ -83,13 +106,36 @@ class ChatPage:
         """Return the processor times of the tasks of the page's main thread, in milliseconds."""
         await self._devtools.send("Tracing.end")
         await self._trace_end.wait()
-        layouts = Counter((event["pid"], event["tid"]) for event in self._trace if event["name"] == "Layout")
-        [(main_thread, _)] = layouts.most_common(1)
-        return [
-            event.get("tdur", 0) / 1000
-            for event in self._trace
-            if event["name"] == "RunTask" and (event["pid"], event["tid"]) == main_thread
-        ]
+        self._trace_end.clear()
+        trace, self._trace = self._trace, []
+        main_threads = {
+            (event["pid"], event["tid"])
+            for event in trace
+            if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"
+        }
+        tasks: dict[tuple[int, int], list[float]] = {thread: [] for thread in main_threads}
+        for event in trace:
+            thread = (event["pid"], event["tid"])
+            if event["name"] == "RunTask" and thread in tasks:
+                tasks[thread].append(event.get("tdur", 0) / 1000)
+        # Chromium keeps a spare renderer, which is idle.
+        return max(tasks.values(), key=sum)
+
+    @asynccontextmanager
+    async def measure(self, name: str, results: dict[str, dict[str, float]], count: int = 1) -> AsyncIterator[None]:
+        """Measure what the user does in the block: processor time by action, and the longest task, in milliseconds."""
+        await self.start_trace()
+        yield
+        await self.settle()
+        tasks = await self.stop_trace()
+        results[name] = {"cpu_ms": round(sum(tasks) / count, 1), "longest_ms": round(max(tasks), 1)}
+        print(name, results[name], flush=True)
+
+    async def settle(self) -> None:
+        """Wait until the page has drawn its pending changes; large guilds draw their members with a delay."""
+        await self.page.evaluate(
+            "new Promise(done => setTimeout(() => requestAnimationFrame(() => setTimeout(done)), 700))"
+        )
 
     async def start_profiler(self) -> None:
         await self._devtools.send("Profiler.enable")
@@ -102,8 +148,8 @@ class ChatPage:
 
 
 @asynccontextmanager
-async def open_chat_page(subject: Subject) -> AsyncIterator[ChatPage]:
-    """Open the channel of the benchmark as its user."""
+async def open_chat_page(subject: Subject, path: str | None = None) -> AsyncIterator[ChatPage]:
+    """Open a path of the client as the user of the benchmark, by default its channel."""
     from playwright.async_api import async_playwright
 
     connection_info = subject.connection_info
@@ -116,11 +162,12 @@ async def open_chat_page(subject: Subject) -> AsyncIterator[ChatPage]:
         await context.add_cookies(
             [{"name": "hubbub_session", "value": connection_info["user_token"], "url": connection_info["url"]}]
         )
+        context.set_default_timeout(WAIT_MS)
         page = await context.new_page()
-        await page.goto(
-            f"{connection_info['url']}/app/channels/{connection_info['guild']}/{connection_info['channel']}"
-        )
-        await page.locator("textarea.compose").wait_for()
+        if path is None:
+            path = f"/app/channels/{connection_info['guild']}/{connection_info['channel']}"
+        await page.goto(connection_info["url"] + path)
+        await page.locator(".account-name").wait_for()
         devtools = await context.new_cdp_session(page)
         await devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
         yield ChatPage(page, devtools)
@@ -128,18 +175,26 @@ async def open_chat_page(subject: Subject) -> AsyncIterator[ChatPage]:
 
 
 @asynccontextmanager
-async def run_subject() -> AsyncIterator[Subject]:
-    """Run the platform with a guild of `MEMBER_COUNT` members and `CHANNEL_COUNT` further channels."""
+async def run_subject(member_count: int = MEMBER_COUNT, channel_count: int = CHANNEL_COUNT) -> AsyncIterator[Subject]:
+    """Run the platform with a guild with members and further channels, in categories of 20."""
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", folder) as subject:
             connection_info = subject.connection_info
-        with Subject("hubbub-members", folder, connection_info["guild"], str(MEMBER_COUNT)) as subject:
+        with Subject("hubbub-members", folder, connection_info["guild"], str(member_count)) as subject:
             subject.connection_info = connection_info | subject.connection_info
             async with aiohttp.ClientSession(headers={"Authorization": connection_info["user_token"]}) as client:
-                for number in range(CHANNEL_COUNT):
-                    url = f"{subject.connection_info['url']}/api/v10/guilds/{connection_info['guild']}/channels"
-                    async with client.post(url, json={"name": f"channel-{number}"}) as response:
+                url = f"{subject.connection_info['url']}/api/v10/guilds/{connection_info['guild']}/channels"
+                category: dict[str, Any] = {}
+                for number in range(channel_count):
+                    is_category = number % (CATEGORY_SIZE + 1) == 0
+                    body = (
+                        {"name": f"channel-{number}", "type": ChannelType.GUILD_CATEGORY}
+                        if is_category
+                        else {"name": f"channel-{number}", "parent_id": category["id"]}
+                    )
+                    async with client.post(url, json=body) as response:
                         response.raise_for_status()
+                        category = await response.json() if is_category else category
             yield subject
 
 
@@ -155,21 +210,25 @@ class Sender:
         number = self.count
         self.count += 1
         tokens = self._connection_info["member_tokens"]
-        url = f"{self._connection_info['url']}/api/v10/channels/{self._connection_info['channel']}/messages"
         text = TEXTS[number % len(TEXTS)].format(number=number, user=self._connection_info["user_id"])
-        headers = {"Authorization": tokens[number * 7 // 3 % len(tokens)]}
-        async with self._client.post(url, json={"content": text}, headers=headers) as response:
-            response.raise_for_status()
+        await self._post(text, tokens[number * 7 // 3 % len(tokens)])
 
     async def send_last(self, page: ChatPage) -> None:
         """Send the next message and a message with a unique text, and wait until the page shows the latter."""
         await self.send()
-        url = f"{self._connection_info['url']}/api/v10/channels/{self._connection_info['channel']}/messages"
         text = f"mark {self.count} end"
-        headers = {"Authorization": self._connection_info["user_token"]}
-        async with self._client.post(url, json={"content": text}, headers=headers) as response:
-            response.raise_for_status()
+        await self._post(text, self._connection_info["user_token"])
         await page.wait_shown(text)
+
+    async def _post(self, text: str, token: str) -> None:
+        """Send a message; repeat it while the server rejects requests because it has too many."""
+        url = f"{self._connection_info['url']}/api/v10/channels/{self._connection_info['channel']}/messages"
+        while True:
+            async with self._client.post(url, json={"content": text}, headers={"Authorization": token}) as response:
+                if response.status != HTTPStatus.SERVICE_UNAVAILABLE:
+                    response.raise_for_status()
+                    return
+            await asyncio.sleep(1.0)
 
     async def send_steadily(self, per_second: int, seconds: float) -> None:
         """Send messages at a rate, independent of the time that each of them takes."""
@@ -245,10 +304,153 @@ async def measure_growth(count: int) -> list[dict[str, float]]:
             await sender.flood(count * share // 4, page)
             await page.collect_garbage()
             metrics = await page.metrics()
-            names = ("JSHeapUsedSize", "Nodes", "JSEventListeners", "Documents")
-            samples.append({"messages": sender.count} | {name: metrics[name] for name in names})
+            samples.append({"messages": sender.count} | {name: metrics[name] for name in GROWTH_NAMES})
             print(samples[-1], flush=True)
     return samples
+
+
+async def measure_minutes(minutes: float, per_second: int) -> list[dict[str, float]]:
+    """Send messages steadily while the user sometimes visits another channel; return the memory every five minutes."""
+    samples: list[dict[str, float]] = []
+    async with run_subject() as subject, aiohttp.ClientSession() as client, open_chat_page(subject) as page:
+        sender = Sender(subject, client)
+        await sender.flood(300, page)
+        for _ in range(int(minutes * 60 // SAMPLE_SECONDS)):
+            for _ in range(SAMPLE_SECONDS // VISIT_SECONDS):
+                await sender.send_steadily(per_second, VISIT_SECONDS)
+                await page.visit_other_channel()
+                await sender.send_last(page)
+            await page.collect_garbage()
+            metrics = await page.metrics()
+            samples.append({"messages": sender.count} | {name: metrics[name] for name in GROWTH_NAMES})
+            print(samples[-1], flush=True)
+    return samples
+
+
+class OnlineMembers:
+    """Gateway sessions of members, who change their presence."""
+
+    def __init__(self, subject: Subject, client: aiohttp.ClientSession) -> None:
+        self._connection_info, self._client = subject.connection_info, client
+        self._sockets: list[aiohttp.ClientWebSocketResponse] = []
+        self._readers: list[asyncio.Task[None]] = []
+
+    async def connect(self, count: int) -> None:
+        url = self._connection_info["url"].replace("http", "ws", 1) + "/gateway?v=10&encoding=json"
+        for token in self._connection_info["member_tokens"][:count]:
+            socket = await self._client.ws_connect(url, max_msg_size=0)
+            await socket.receive_json()
+            properties = {"os": "linux", "browser": "bench", "device": "bench"}
+            await socket.send_json(
+                {"op": GatewayOpcode.IDENTIFY, "d": {"token": token, "properties": properties, "intents": 0}}
+            )
+            await socket.receive_json()
+            self._sockets.append(socket)
+            self._readers.append(asyncio.create_task(self._discard(socket)))
+
+    async def change_presence(self, rounds: int) -> None:
+        """Change the status of every member, some times in a row."""
+        for number in range(rounds):
+            status = ("idle", "dnd", "online")[number % 3]
+            for socket in self._sockets:
+                presence = {"since": None, "activities": [], "status": status, "afk": False}
+                await socket.send_json({"op": GatewayOpcode.PRESENCE_UPDATE, "d": presence})
+            await asyncio.sleep(0.3)
+
+    async def close(self) -> None:
+        for reader in self._readers:
+            reader.cancel()
+        await asyncio.gather(*self._readers, return_exceptions=True)
+        for socket in self._sockets:
+            await socket.close()
+
+    @staticmethod
+    async def _discard(socket: aiohttp.ClientWebSocketResponse) -> None:
+        async for _ in socket:
+            pass
+
+
+async def measure_large_guild(*, has_profile: bool = False) -> dict[str, dict[str, float]]:
+    """Measure what users do in a guild of 10,000 members and 500 channels."""
+    results: dict[str, dict[str, float]] = {}
+    async with (
+        run_subject(LARGE_MEMBER_COUNT, LARGE_CHANNEL_COUNT) as subject,
+        aiohttp.ClientSession() as client,
+        open_chat_page(subject, "/app") as chat_page,
+    ):
+        page, connection_info = chat_page.page, subject.connection_info
+        sender, members = Sender(subject, client), OnlineMembers(subject, client)
+        await members.connect(ONLINE_COUNT)
+        channels = page.locator(".side-nav a.entry[href*='/channels/']")
+        if has_profile:
+            await chat_page.start_profiler()
+        async with chat_page.measure("open the guild", results):
+            await page.locator(f".rail-area a[href*='{connection_info['guild']}']").first.click()
+            await page.locator("textarea.compose").wait_for()
+        async with chat_page.measure("switch channels", results, 10):
+            for index in range(1, 11):
+                await channels.nth(index).click()
+                await page.locator("textarea.compose").wait_for()
+        async with chat_page.measure("scroll the channels", results, 20):
+            await scroll(page, ".side-nav", 20)
+        async with chat_page.measure("scroll the members, and load them", results, 20):
+            await scroll(page, ".members-area aside", 20)
+            await page.locator(".member-placeholder").first.wait_for(state="detached")
+        async with chat_page.measure("scroll all members", results, 20):
+            await scroll(page, ".members-area aside", 20)
+        async with chat_page.measure("presence changes", results, ONLINE_COUNT * 6):
+            await members.change_presence(6)
+        async with chat_page.measure("role changes", results, 10):
+            await change_roles(client, connection_info, 10)
+        async with chat_page.measure("channel changes", results, 10):
+            await change_channels(client, connection_info, 10)
+        async with chat_page.measure("complete a mention", results, 10):
+            await page.locator("textarea.compose").press_sequentially("@member999")
+            await page.locator("[role=listbox] [role=option]").first.wait_for()
+        await page.locator("textarea.compose").fill("")
+        async with chat_page.measure("quick switcher", results, 10):
+            await page.keyboard.press("Control+k")
+            await page.keyboard.type("channel-48")
+            await page.locator("dialog [role=option]").first.wait_for()
+        await page.keyboard.press("Escape")
+        async with chat_page.measure("messages in other channels", results, 200):
+            await sender.send_steadily(20, 10)
+        if has_profile:
+            for milliseconds, name in list_hot_functions(await chat_page.stop_profiler()):
+                print(f"{milliseconds:10.1f} ms  {name}")
+        await members.close()
+    return results
+
+
+async def scroll(page: Any, selector: str, steps: int) -> None:
+    """Scroll an element from its start to its end."""
+    for step in range(steps + 1):
+        await page.evaluate(
+            "([selector, share]) => { const node = document.querySelector(selector);"
+            " node.scrollTop = (node.scrollHeight - node.clientHeight) * share; }",
+            [selector, step / steps],
+        )
+        await page.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
+
+
+async def change_roles(client: aiohttp.ClientSession, connection_info: dict[str, Any], count: int) -> None:
+    """Create a role and change its color, as its owner."""
+    url = f"{connection_info['url']}/api/v10/guilds/{connection_info['guild']}/roles"
+    headers = {"Authorization": connection_info["user_token"]}
+    async with client.post(url, json={"name": "crew", "hoist": True}, headers=headers) as response:
+        role = await response.json()
+    for number in range(count - 1):
+        async with client.patch(f"{url}/{role['id']}", json={"color": number + 1}, headers=headers) as response:
+            response.raise_for_status()
+
+
+async def change_channels(client: aiohttp.ClientSession, connection_info: dict[str, Any], count: int) -> None:
+    """Rename the channel of the benchmark."""
+    url = f"{connection_info['url']}/api/v10/channels/{connection_info['channel']}"
+    headers = {"Authorization": connection_info["user_token"]}
+    for number in range(count):
+        async with client.patch(url, json={"name": f"general-{number}"}, headers=headers) as response:
+            response.raise_for_status()
 
 
 async def run_client_benchmark(record_figure: Callable[..., None], is_quick: bool) -> None:
@@ -271,7 +473,18 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--profile", action="store_true", help="print the functions with the most own time")
     parser.add_argument("--growth", type=int, metavar="MESSAGES", help="measure growth instead")
+    parser.add_argument(
+        "--large", action="store_true", help="measure a guild of 10,000 members and 500 channels instead"
+    )
+    parser.add_argument("--minutes", type=float, help="measure growth over this time instead")
+    parser.add_argument("--rate", type=int, default=20, help="messages per second with --minutes")
     arguments = parser.parse_args()
+    if arguments.large:
+        asyncio.run(measure_large_guild(has_profile=arguments.profile))
+        return
+    if arguments.minutes:
+        asyncio.run(measure_minutes(arguments.minutes, arguments.rate))
+        return
     if arguments.growth:
         asyncio.run(measure_growth(arguments.growth))
         return
