@@ -273,6 +273,31 @@ async def test_a_qualified_member_assigns_and_unassigns_a_linked_role(world: Wor
     (await stranger.post(f"{path}/assign")).rejected(403, 50001)
 
 
+async def test_members_list_the_applications_that_linked_roles_can_require(world: World) -> None:
+    alice, outside_bot = await world.user(), await world.bot()
+    guild = await world.guild(None, alice)
+    bot, _ = await world.bot(guild), await world.bot(guild)
+    (await bot.put(metadata_path(bot), json=[LEVEL_RECORD])).ok()
+    url = "https://game.example/connect"
+    (await bot.patch("/applications/@me", json={"role_connections_verification_url": url})).ok()
+    (await link_role(guild, await guild.role("linked"), [requirement(outside_bot)])).ok()
+    connected_user = await connect_user(world, alice, bot)
+    (await connected_user.request("PUT", json={"platform_username": "alice7", "metadata": {"level": "7"}})).ok()
+    path = f"/guilds/{guild.id}/role-connections/applications"
+
+    applications = (await alice.get(path)).ok()
+
+    assert {application["id"]: application["metadata"] for application in applications} == {
+        str(bot.application_id): [LEVEL_RECORD],
+        str(outside_bot.application_id): [],
+    }
+    [application] = [item for item in applications if item["id"] == str(bot.application_id)]
+    assert application["role_connections_verification_url"] == url
+    assert application["connection"] == {"platform_username": "alice7", "metadata": {"level": "7"}}
+    assert [item["connection"] for item in (await guild.owner.get(path)).ok()] == [None, None]
+    (await (await world.user()).get(path)).rejected(403, 50001)
+
+
 async def test_one_alternative_with_all_its_requirements_suffices(world: World) -> None:
     alice, bot = await world.user(), await world.bot()
     guild = await world.guild(None, alice)

@@ -110,6 +110,23 @@ class RoleConnectionRequirement(Struct, kw_only=True):
     """Value to compare with; null together with `connection_metadata_field`."""
 
 
+class LinkableApplication(Struct, kw_only=True):
+    """An application of a guild whose data about users linked roles can require."""
+
+    id: ApplicationId
+    """ID of the application."""
+    name: str
+    """Name of the application."""
+    icon: str | None
+    """Icon hash of the application; null if it has no icon."""
+    role_connections_verification_url: str | None
+    """URL where users connect their account; null if none."""
+    metadata: list[RoleConnectionMetadata]
+    """Metadata records of the application."""
+    connection: RoleConnection | None
+    """Data of the application about the current user; null if the user has not connected an account."""
+
+
 MetadataRecords = Annotated[list[SetRoleConnectionMetadata], Meta(max_length=METADATA_RECORDS_MAX)] | None
 RoleConnectionConfiguration = Annotated[
     list[Annotated[list[RoleConnectionRequirement], Meta(min_length=1, max_length=REQUIREMENTS_MAX)]],
@@ -191,6 +208,14 @@ UPDATE_GUILD_ROLE_CONNECTIONS_CONFIGURATION = Operation(
     ),
     emits=(GUILD_ROLE_UPDATE,),
     audits=(AuditLogAction.ROLE_UPDATE,),
+)
+
+LIST_GUILD_LINKABLE_APPLICATIONS = Operation(
+    "GET",
+    "/guilds/{guild_id}/role-connections/applications",
+    result=list[LinkableApplication],
+    auth=Auth.USER,
+    raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS),
 )
 
 ASSIGN_GUILD_ROLE_CONNECTION = Operation(

@@ -4,11 +4,12 @@ from msgspec import UNSET
 
 from hubbub.protocol import codec, errors
 from hubbub.protocol.ids import ApplicationId, GuildId, RoleId
+from hubbub.protocol.resources import integrations
 from hubbub.protocol.resources import role_connections as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.denials import Denial, PermissionDenied
 from hubbub.server.core.slices import handles
-from hubbub.server.identity import applications
+from hubbub.server.identity import applications, oauth2
 from hubbub.server.places import members, roles
 from hubbub.server.places.members import Membership
 from hubbub.server.places.role_connections import actions, rules, store
@@ -107,6 +108,45 @@ def update_guild_role_connections_configuration(
     rules.require_valid_configuration(body, store.find_metadata(call.tx, application_ids))
     actions.set_requirements(call, row, body)
     return body
+
+
+@handles(wire.LIST_GUILD_LINKABLE_APPLICATIONS)
+def list_guild_linkable_applications(call: Call, guild_id: GuildId) -> list[wire.LinkableApplication]:
+    """List the applications of a guild that linked roles can require.
+
+    These are the applications in the guild with metadata records or a verification URL, and those that a linked role of the
+    guild requires. `connection` is the data about the caller."""
+    access.get_guild_standing(call, guild_id)
+    installed_ids = [
+        *members.shared_guilds.list_application_ids(call.tx, guild_id, integrations.INTEGRATIONS_MAX),
+        *(row.application_id for row in oauth2.installations.list_by_target(call.tx, guild_id)),
+    ]
+    required_ids = {
+        requirement.application_id
+        for linked_role in store.list_linked_of_guild(call.tx, guild_id)
+        for requirements in linked_role.alternatives
+        for requirement in requirements
+    }
+    rows_by_id = applications.find_many(call.tx, [*installed_ids, *required_ids])
+    records_by_id = store.find_metadata(call.tx, rows_by_id)
+    connections_by_id = store.find_user_connections(call.tx, call.user_id)
+    linkable_applications = []
+    for application_id, row in sorted(rows_by_id.items()):
+        verification_url = applications.settings.decode_settings(row).role_connections_verification_url
+        if application_id not in required_ids and application_id not in records_by_id and verification_url is None:
+            continue
+        connection = connections_by_id.get(application_id)
+        linkable_applications.append(
+            wire.LinkableApplication(
+                id=ApplicationId(application_id),
+                name=row.name,
+                icon=row.icon,
+                role_connections_verification_url=verification_url,
+                metadata=records_by_id.get(application_id, []),
+                connection=None if connection is None else _connection_view(connection),
+            )
+        )
+    return linkable_applications
 
 
 @handles(wire.ASSIGN_GUILD_ROLE_CONNECTION)

@@ -127,6 +127,13 @@ def list_linked_of_user(tx: Tx, user_id: int) -> list[LinkedRoleRow]:
     )
 
 
+def list_linked_of_guild(tx: Tx, guild_id: int) -> list[LinkedRoleRow]:
+    """Return the linked roles of a guild."""
+    return tx.fetch(
+        LinkedRoleRow, f"SELECT {_LINKED_COLUMNS} FROM linked_roles WHERE guild_id = ? ORDER BY role_id", guild_id
+    )
+
+
 def put_linked(tx: Tx, row: LinkedRoleRow) -> None:
     """Insert or update the requirements of a role."""
     tx.run(
