@@ -30,13 +30,11 @@ WITHOUT_SCREEN = {
     "bulk_ban_users_from_guild": "The members screen bans one member at a time; lists of users are for apps.",
     "create_guild_integration": EXTERNAL_ACCOUNTS,
     "delete_guild_scheduled_event_exception": "A canceled date is changed back with an update of the exception.",
-    "follow_channel": "Following an announcement channel is not offered yet.",
     "get_guild_ban": LIST_IS_ENOUGH,
     "list_channel_invites": LIST_IS_ENOUGH,
     "list_channel_webhooks": LIST_IS_ENOUGH,
     "sync_guild_integration": EXTERNAL_ACCOUNTS,
     "update_guild_integration": EXTERNAL_ACCOUNTS,
-    "update_guild_role_connections_configuration": "Conditions of linked roles are not offered yet.",
     "update_my_guild_member_nick": "The user's own membership is not administration of the guild.",
 }
 """Operations that need a screen after `needs_screen` and have none, with the reason."""

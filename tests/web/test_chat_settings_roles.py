@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from hubbub.protocol.enums import AuditLogAction
+from hubbub.protocol.enums import AuditLogAction, RoleConnectionMetadataType
 from hubbub.protocol.permissions import Permissions
 from tests.server.talk.uploads import PNG
 from tests.web.chat import ChatPlatform, general_path
-from tests.web.settings import open_settings, save_changes
+from tests.web.settings import accessibility_problems, open_settings, save_changes
 from tests.world import Actor, Guild
 
 
@@ -228,3 +228,61 @@ async def test_members_of_a_role_are_added_and_removed(platform: ChatPlatform) -
         # The role is removed from tom over the API; the page follows.
         (await nora.delete(f"/guilds/{guild.id}/members/{tom.id}/roles/{crew_role_id}")).ok()
         await settings.get_by_text("No member has this role yet.").wait_for()
+
+
+async def test_a_role_is_linked_to_accounts_and_members_take_it(platform: ChatPlatform) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    bot = await platform.world.bot(guild)
+    level = {"type": int(RoleConnectionMetadataType.INTEGER_GREATER_THAN_EQUAL), "key": "level", "name": "Level"}
+    records = [level | {"description": "Level in the game"}]
+    (await bot.put(f"/applications/{bot.application_id}/role-connections/metadata", json=records)).ok()
+    role_id = await guild.role("Veterans")
+    token = await platform.world.access_token(tom, bot.application_id, "role_connections.write")
+
+    async def connect_account(value: str) -> None:
+        path = f"/users/@me/applications/{bot.application_id}/role-connection"
+        headers = {"Authorization": f"Bearer {token}"}
+        (await platform.world.request("PUT", path, json={"metadata": {"level": value}}, headers=headers)).ok()
+
+    await connect_account("3")
+    async with (
+        platform.open_window(nora, general_path(guild)) as nora_window,
+        platform.open_window(tom, general_path(guild), width=390) as tom_window,
+    ):
+        settings = await open_settings(nora_window, "Roles")
+        await settings.get_by_role("button", name="Edit Veterans").click()
+        await settings.get_by_role("tab", name="Linked accounts").click()
+        await settings.get_by_role("button", name="Add conditions").click()
+        await settings.get_by_label("Condition 1", exact=True).select_option(label="Level: at least")
+        # An invalid value is reported at the conditions.
+        nora_window.expected_errors = ("Failed to load resource",)
+        await settings.get_by_label("Value of condition 1").fill("many")
+        await save_changes(settings, expects_success=False)
+        await settings.get_by_role("tabpanel", name="Linked accounts").get_by_role("alert").wait_for()
+        await settings.get_by_label("Value of condition 1").fill("5")
+        assert await accessibility_problems(nora_window) == []
+        await save_changes(settings)
+        path = f"/guilds/{guild.id}/roles/{role_id}/connections/configuration"
+        requirement = {"application_id": str(bot.application_id), "connection_metadata_field": "level", "value": "5"}
+        assert (await nora.get(path)).ok() == [[requirement | {"connection_type": "application"}]]
+
+        tom_window.expected_errors = ("Failed to load resource",)
+        page = tom_window.page
+        await page.get_by_role("button", name="Channels and conversations").click()
+        await page.get_by_role("button", name="Menu of Guild").click()
+        await page.get_by_role("menuitem", name="Linked roles").click()
+        dialog = page.get_by_role("dialog", name="Linked roles")
+        await dialog.get_by_text("Level: at least 5 (yours: 3)").wait_for()
+        assert await accessibility_problems(tom_window) == []
+        await dialog.get_by_role("button", name="Get role Veterans").click()
+        await dialog.get_by_text("You do not meet the conditions yet.").wait_for()
+        # A new value assigns the role, so the dialog offers to remove it when it is opened again.
+        await connect_account("7")
+        await page.keyboard.press("Escape")
+        await page.get_by_role("button", name="Menu of Guild").click()
+        await page.get_by_role("menuitem", name="Linked roles").click()
+        await dialog.get_by_role("button", name="Remove role Veterans").click()
+        await dialog.get_by_role("button", name="Get role Veterans").click()
+        await dialog.get_by_text("You have this role.").wait_for()
+        assert (await nora.get(f"/guilds/{guild.id}/members/{tom.id}")).ok()["roles"] == [str(role_id)]

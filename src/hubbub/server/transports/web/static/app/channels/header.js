@@ -152,6 +152,11 @@ export function openChannelMenu(anchor, context, channel) {
         icon: "invite",
         onClick: () => openInviteLink(context, channel),
       },
+    channel.type === ChannelType.GUILD_ANNOUNCEMENT && {
+      label: t("Follow"),
+      icon: "bell",
+      onClick: async () => (await loadModule(() => import("./following.js")))?.openFollowing(context, channel),
+    },
     isThreadChannel && {
       label: channel.member ? t("Leave thread") : t("Join thread"),
       icon: "thread",

@@ -452,6 +452,18 @@ export const RelationshipType = Object.freeze({
   SUGGESTION: 6,
 });
 
+/** Comparison of a role connection value with the value that a guild configured. */
+export const RoleConnectionMetadataType = Object.freeze({
+  INTEGER_LESS_THAN_EQUAL: 1,
+  INTEGER_GREATER_THAN_EQUAL: 2,
+  INTEGER_EQUAL: 3,
+  INTEGER_NOT_EQUAL: 4,
+  DATETIME_LESS_THAN_EQUAL: 5,
+  DATETIME_GREATER_THAN_EQUAL: 6,
+  BOOLEAN_EQUAL: 7,
+  BOOLEAN_NOT_EQUAL: 8,
+});
+
 /** Sort order of forum posts. */
 export const SortOrder = Object.freeze({
   LATEST_ACTIVITY: 0,

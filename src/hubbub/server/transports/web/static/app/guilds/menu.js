@@ -63,6 +63,11 @@ export function openGuildMenu(anchor, context, guildId) {
       icon: "settings",
       onClick: () => openSettings(context, guildId),
     },
+    guild.roles?.some(role => role.tags !== undefined && "guild_connections" in role.tags) && {
+      label: t("Linked roles"),
+      icon: "link",
+      onClick: () => openLinkedRolesOf(context, guildId),
+    },
     { label: t("Mark all as read"), icon: "check", onClick: () => markAllRead(context, guildId) },
     ...guildNotificationItems(context, anchor, guild),
     { label: t("Move…"), icon: "move", onClick: () => openMoveMenu(anchor, context, guildId) },
@@ -74,6 +79,10 @@ export function openGuildMenu(anchor, context, guildId) {
       onClick: () => leaveGuild(context, guild),
     },
   ]);
+}
+
+async function openLinkedRolesOf(context, guildId) {
+  (await loadModule(() => import("./linked_roles.js")))?.openLinkedRoles(context, guildId);
 }
 
 async function openMoveMenu(anchor, context, guildId) {

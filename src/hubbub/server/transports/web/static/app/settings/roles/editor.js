@@ -3,7 +3,7 @@
 import { ROLE_NAME_MAX, ROLE_UNICODE_EMOJI_MAX } from "../../generated/limits.js";
 import { Permissions } from "../../network/enums.js";
 import { h } from "../../ui/dom.js";
-import { showNotice } from "../../ui/notices.js";
+import { runAndReport, showNotice } from "../../ui/notices.js";
 import { t } from "../../ui/translation.js";
 import { roleIconPath } from "../../content/cdn_paths.js";
 import { switchSetting, textSetting } from "../forms/fields.js";
@@ -11,6 +11,7 @@ import { SettingsForm, openActionDialog } from "../forms/form.js";
 import { actionButton, missingFeatureReason, settingsSection, viewOnlyNotice } from "../forms/layout.js";
 import { permissionsSetting } from "../permissions/list.js";
 import { colorsOf, roleColorsSetting } from "./colors.js";
+import { connectionsSetting } from "./connections.js";
 import { roleMembers } from "./members.js";
 import { settingsTabs } from "../forms/tabs.js";
 import { imageSetting } from "../forms/upload_field.js";
@@ -31,12 +32,31 @@ export function openRole(view, roleId, goBack) {
     features = new Set(view.guild.features ?? []);
   const permissions = permissionsSetting(bit => permissionDenialReason(view.access, findRole() ?? role, bit));
   const appearance = isEveryone ? {} : appearanceFields(findRole, role, features);
-  const fields = { ...appearance, permissions };
-  const form = new SettingsForm(fields, valuesOf(role), {
-    save: async changes =>
-      valuesOf(await view.context.api.request("PATCH", `/guilds/${view.guildId}/roles/${roleId}`, { json: changes })),
-    onInput: () => view.drawBar(),
-  });
+  const rolePath = `/guilds/${view.guildId}/roles/${roleId}`,
+    connectionsPath = `${rolePath}/connections/configuration`;
+  let applications = [],
+    /** The conditions of the linked role; null until they are loaded. @type {any[][] | null} */
+    connections = null;
+  const connectionsField = isEveryone || role.managed ? null : connectionsSetting(() => applications);
+  const fields = { ...appearance, permissions, ...(connectionsField ? { connections: connectionsField } : {}) };
+  const readStored = current => ({ ...valuesOf(current), connections: connections ?? [] });
+  const save = async ({ connections: changedConnections, ...changes }) => {
+    if (changedConnections !== undefined) connections = await putConnections(view, connectionsPath, changedConnections);
+    if (!Object.keys(changes).length) return readStored(findRole() ?? role);
+    return readStored(await view.context.api.request("PATCH", rolePath, { json: changes }));
+  };
+  const form = new SettingsForm(fields, readStored(role), { save, onInput: () => view.drawBar() });
+  const loadConnections = () =>
+    runAndReport(async () => {
+      if (connections !== null || connectionsField === null) return;
+      const { api } = view.context;
+      [applications, connections] = await Promise.all([
+        api.request("GET", `/guilds/${view.guildId}/role-connections/applications`),
+        api.request("GET", connectionsPath),
+      ]);
+      form.showStored(readStored(findRole() ?? role));
+      updateDenials();
+    });
   view.useForm(form);
   const notice = h("div", { class: "settings-access" });
   const deletion = h("div");
@@ -50,6 +70,7 @@ export function openRole(view, roleId, goBack) {
     notice.replaceChildren(...(denialReason === null ? [] : [viewOnlyNotice(addGeneralRule(access, denialReason))]));
     for (const [fieldName, field] of Object.entries(appearance))
       field.setDisabled(denialReason !== null || appearanceDenialReason(fieldName, features) !== null);
+    connectionsField?.setDisabled(denialReason !== null || connections === null);
     permissions.updateDenials();
     if (!isEveryone) drawDeletion(deletion, view, current, denialReason, () => (isDeletedHere = true));
   };
@@ -61,7 +82,7 @@ export function openRole(view, roleId, goBack) {
       return;
     }
     if (detail.kind === "guilds") {
-      form.showStored(valuesOf(current));
+      form.showStored(readStored(current));
       name = current.name;
       view.setTitle(titleOf(current, isEveryone));
     }
@@ -76,9 +97,36 @@ export function openRole(view, roleId, goBack) {
         { label: t("Appearance"), content: [appearanceSections(appearance, features), deletion] },
         permissionsTab,
         { label: t("Members"), content: members.node, onShow: members.onShow },
+        ...(connectionsField ? [connectionsTab(connectionsField, loadConnections)] : []),
       ];
   view.openPage(titleOf(role, isEveryone), t("All roles"), goBack, [notice, settingsTabs(t("Role"), tabs)]);
 }
+
+/** Store the conditions of a role; errors of the API, whose paths begin at the list, are reported at the field. */
+async function putConnections({ context }, connectionsPath, connections) {
+  try {
+    return await context.api.request("PUT", connectionsPath, { json: connections });
+  } catch (error) {
+    if (error.errors !== undefined) error.errors = { connections: error.errors };
+    throw error;
+  }
+}
+
+const connectionsTab = (field, onShow) => ({
+  label: t("Linked accounts"),
+  content: settingsSection(
+    t("Conditions"),
+    h(
+      "p",
+      { class: "hint" },
+      t(
+        "Members who connect an account and meet the conditions of one alternative can have this role. The app checks them.",
+      ),
+    ),
+    field.node,
+  ),
+  onShow,
+});
 
 const titleOf = (role, isEveryone) => (isEveryone ? "@everyone" : role.name);
 
