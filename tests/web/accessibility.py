@@ -15,6 +15,26 @@ RUN_AXE = """async () => {
 }"""
 """A JavaScript function that returns the violations of all rules of axe-core as a list of texts."""
 
+WATCH_WINDOWS = """
+addEventListener("DOMContentLoaded", () => {
+  let queue = Promise.resolve();
+  const check = async node => {
+    if (!node.isConnected) return;
+    const { violations } = await axe.run(node, { resultTypes: ["violations"], iframes: false });
+    for (const { id, nodes } of violations)
+      for (const { target, html, any } of nodes)
+        console.error(`axe ${id}: ${target.join(" ")} ${html.slice(0, 200)} ${any.map(({ message }) => message)}`);
+  };
+  new MutationObserver(records => {
+    for (const { addedNodes } of records)
+      for (const node of addedNodes)
+        if (node instanceof Element && node.matches("dialog, [role=menu], [role=dialog]"))
+          setTimeout(() => { queue = queue.then(() => check(node)); }, 100);
+  }).observe(document.body, { childList: true, subtree: true });
+});
+"""
+"""A script of a page, after axe-core, that writes the violations in every dialog and menu to the console when it opens."""
+
 AUDIT = """language => {
   const problems = [];
   const isVisible = element => {
@@ -84,6 +104,11 @@ async def find_problems(page: Any, language: str = "en") -> list[str]:
             await page.evaluate(AXE_FILE.read_text())
         problems += await page.evaluate(RUN_AXE)
     return problems
+
+
+async def watch_windows(page: Any) -> None:
+    """Check every dialog and menu of a page when it opens; problems are errors in its console."""
+    await page.add_init_script(AXE_FILE.read_text() + WATCH_WINDOWS)
 
 
 async def record_problems(page: Any, problems: list[str], name: str, language: str = "en") -> None:

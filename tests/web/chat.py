@@ -1,11 +1,13 @@
 """Chat clients of several users, each in a separate browser context, and fault injection through the control API."""
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from hubbub.server.control import ControlApi
+from tests.web.accessibility import watch_windows
 from tests.web.conftest import DESKTOP_WIDTH, OpenPage
 from tests.web.polling import wait_until
 from tests.world import Actor, Guild, World
@@ -94,12 +96,15 @@ class ChatPlatform:
     ) -> AsyncIterator[ChatWindow]:
         """Open the chat client as a user; on exit, assert that the console has no unexpected error.
 
-        `init_script` runs before the scripts of the page.
+        `init_script` runs before the scripts of the page. With the environment variable HUBBUB_TEST_AXE, axe-core checks
+        every dialog and menu that opens, which takes too long for each run.
         """
         async with self.open_page(width, locale=locale) as page:
             window = ChatWindow(page, self, user)
             if init_script is not None:
                 await page.add_init_script(init_script)
+            if "HUBBUB_TEST_AXE" in os.environ:
+                await watch_windows(page)
             await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             page.on("pageerror", lambda error: window.console_errors.append(str(error)))
             page.on(

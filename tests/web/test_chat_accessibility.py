@@ -123,7 +123,8 @@ async def show_side(page: Any) -> None:
 
 async def show_members(page: Any) -> None:
     """Show the members, which a phone hides."""
-    if not await page.locator(".members-area .member").first.is_visible():
+    # The list, which a wide window shows from the start, may not have its entries yet.
+    if not await page.locator(".members-area aside").is_visible():
         await page.get_by_role("button", name="Members", exact=True).click()
     await page.locator(".members-area .member").first.wait_for()
 
@@ -288,6 +289,48 @@ async def test_every_state_is_accessible(platform: ChatPlatform, width: int, sch
                 await step(window.page)
             problems += [f"{state.name}: {problem}" for problem in await accessibility_problems(window)]
     assert problems == []
+
+
+READ_COLORS = """() => {
+  const read = (selector, property) => getComputedStyle(document.querySelector(selector))[property];
+  return {
+    current: read(".side-list .entry[aria-current]", "backgroundColor"),
+    other: read(".side-list .entry:not([aria-current])", "backgroundColor"),
+    mention: read(".message.mentions-user", "borderInlineStartColor"),
+    message: read(".message:not(.mentions-user)", "borderInlineStartColor"),
+    paper: read("body", "backgroundColor"),
+    online: read(".members-area .status.online", "backgroundColor"),
+  };
+}"""
+
+
+async def test_states_are_visible_with_forced_colors_and_content_fits_at_200_percent(platform: ChatPlatform) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    await guild.send_message(tom, f"Look <@{nora.id}>, a_very_long_word_{'x' * 120}")
+    await guild.send_message(tom, "Hello")
+    async with platform.open_window(nora, general_path(guild)) as window:
+        page = window.page
+        await page.emulate_media(forced_colors="active", reduced_motion="reduce")
+        await window.wait_message("Hello")
+        await page.locator(".members-area .status.online").first.wait_for()
+        colors = await page.evaluate(READ_COLORS)
+        assert colors["current"] != colors["other"]
+        assert colors["mention"] != colors["message"] == colors["paper"]
+        assert colors["online"] != colors["paper"]
+        await press("Control+k")(page)
+        await wait_dialog("Go to")(page)
+        await page.keyboard.type("general")
+        await page.locator("dialog [role=option][aria-selected=true]").wait_for()
+        option_background = "getComputedStyle(document.querySelector('dialog [aria-selected=true]')).backgroundColor"
+        assert await page.evaluate(option_background) == colors["current"]
+        assert await page.evaluate("document.getAnimations().length") == 0, "users who reduce motion see no animation"
+        await press("Escape")(page)
+        # A zoom of 200 % halves the size of the viewport.
+        await page.emulate_media(forced_colors="none", reduced_motion="reduce")
+        await page.set_viewport_size({"width": DESKTOP_WIDTH // 2, "height": 400})
+        assert await accessibility_problems(window) == []
+        assert (await window.composer.bounding_box())["width"] > DESKTOP_WIDTH // 4
 
 
 @on_phone_and_desktop
