@@ -26,7 +26,7 @@ async def test_history_scrolls_both_ways_and_a_link_opens_a_message(platform: Ch
             await page.evaluate(scroll_up)
             await nora_window.wait_message(f"number {first_number:03}")
         await page.evaluate(scroll_up)
-        await page.get_by_text("This is the beginning of the conversation.").wait_for()
+        await page.get_by_text("This is the beginning of the channel.").wait_for()
         contents = await page.locator(".message .content").all_inner_texts()
         assert contents == [f"number {number:03}" for number in range(170)]
 

@@ -3,6 +3,7 @@
 from hubbub.protocol.enums import ChannelType
 from tests.server.talk.private_channels import create_group
 from tests.web.chat import ChatPlatform, general_path
+from tests.web.settings import accessibility_problems
 from tests.web.test_chat_search import open_search
 from tests.world import befriend
 
@@ -73,3 +74,30 @@ async def test_search_results_threads_and_members_in_calls_have_menus(platform: 
         await page.get_by_role("menuitem", name="Copy text").wait_for()
         await page.get_by_role("menuitem", name="Jump to message").press("Enter")
         await page.locator(".message.marked", has_text="A lantern").wait_for()
+
+
+async def test_an_announcement_channel_is_followed_from_its_menu(platform: ChatPlatform) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild, other_guild = await platform.world.guild(nora), await platform.world.guild(tom, nora, name="Quay")
+    await platform.world.grant_to_guild(other_guild, "NEWS")
+    news_id = await other_guild.channel("news", type=ChannelType.GUILD_ANNOUNCEMENT)
+    async with (
+        platform.open_window(nora, f"/app/channels/{other_guild.id}/{news_id}", width=390) as nora_window,
+        platform.open_window(tom, f"/app/channels/{other_guild.id}/{news_id}") as tom_window,
+    ):
+        page = nora_window.page
+        await page.get_by_role("button", name="Channel options").click()
+        await page.get_by_role("menuitem", name="Follow").click()
+        dialog = page.get_by_role("dialog", name="Follow #news")
+        # Only in their own guild the user can create webhooks.
+        options = dialog.get_by_label("Show its announcements in").get_by_role("option")
+        assert await options.all_inner_texts() == ["#general – Guild"]
+        assert await accessibility_problems(nora_window) == []
+        await dialog.get_by_role("button", name="Follow").click()
+        await page.get_by_text("You follow #news now.").wait_for()
+        await tom_window.send("The pier is open")
+        message = await tom_window.wait_message("The pier is open")
+        path = f"/channels/{news_id}/messages/{await message.get_attribute('data-message-id')}/crosspost"
+        (await tom.post(path)).ok()
+        await nora_window.open(general_path(guild))
+        await nora_window.wait_message("The pier is open")

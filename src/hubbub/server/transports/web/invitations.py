@@ -123,5 +123,5 @@ def _joined_notice(invite: Invite) -> str:
         gettext("You joined {name}.", name=_target_name(invite)) if invite.guild else gettext("You joined the group.")
     )
     if invite.guild and GuildFeature.MEMBER_VERIFICATION_GATE_ENABLED in invite.guild.features:
-        notice += " Accept its rules in a chat client before you send messages."
+        notice += " " + gettext("Accept its rules in the chat client before you send messages.")
     return notice

@@ -174,21 +174,18 @@ class Sidebar extends LayoutPart {
       );
     const sortByPosition = list =>
       list.sort((a, b) => isVoice(a) - isVoice(b) || a.position - b.position || compareIds(a.id, b.id));
-    const channelsUnder = id =>
-      sortByPosition(
-        visibleChannels.filter(
-          channel => channel.type !== ChannelType.GUILD_CATEGORY && (channel.parent_id ?? null) === id,
-        ),
-      );
     const categories = sortByPosition(visibleChannels.filter(channel => channel.type === ChannelType.GUILD_CATEGORY));
-    const categoryIds = new Set(categories.map(category => category.id));
-    const topChannels = [
-      ...channelsUnder(null),
-      ...visibleChannels.filter(channel => channel.parent_id && !categoryIds.has(channel.parent_id)),
-    ];
+    /** @type {Map<string | null, any[]>} */
+    const channelsByCategory = new Map([[null, []], ...categories.map(category => [category.id, []])]);
+    const strayChannels = [];
+    for (const channel of visibleChannels)
+      if (channel.type !== ChannelType.GUILD_CATEGORY)
+        (channelsByCategory.get(channel.parent_id ?? null) ?? strayChannels).push(channel);
+    for (const channels of channelsByCategory.values()) sortByPosition(channels);
+    const topChannels = [...channelsByCategory.get(null), ...strayChannels];
     const entries = topChannels.flatMap(channel => this.#channelEntries(channel));
     for (const category of categories) {
-      const channels = channelsUnder(category.id);
+      const channels = channelsByCategory.get(category.id);
       const isOpen = !(unsavedCollapses.get(category.id) ?? channelNotificationSettings(state, category).collapsed);
       entries.push({
         key: category.id,

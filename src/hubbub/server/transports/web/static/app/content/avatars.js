@@ -36,8 +36,11 @@ export function userAvatar(user, name, status) {
   return h("span", { class: "avatar-with-status" }, image, statusIndicator(status));
 }
 
-/** Return the icon of a guild, or its initials if it has none. */
-export const guildIcon = guild => avatar(guild.id, guild.name ?? "?", guildIconPath(guild), "square");
+/** Return the icon of a guild, or its initials if it has none. A guild that has not arrived yet has an empty icon. */
+export const guildIcon = guild =>
+  guild.name === undefined
+    ? h("span", { class: "avatar square unloaded", "aria-hidden": "true" })
+    : avatar(guild.id, guild.name, guildIconPath(guild), "square");
 
 /** Return the icon of a group, the avatar of the other user, or initials if the other user is unknown. */
 export function conversationIcon(channel, title, status) {

@@ -266,15 +266,15 @@ function autolink(text) {
  * Return the plain text of a tree, for notifications, live regions and quotes.
  *
  * @param {any[]} nodes
- * @param {(id: string) => string} [userName] returns the text of a mention of a user
+ * @param {Record<string, (node: any) => string>} [mentionTexts] functions that return the text of a mention, by type of the node
  */
-export function plainText(nodes, userName = () => "") {
+export function plainText(nodes, mentionTexts = {}) {
   return nodes
     .map(node => {
       if (node.type === "spoiler") return "▇▇▇";
-      if (node.type === "list") return node.items.map(item => `• ${plainText(item, userName)}`).join(" ");
-      if (node.children) return plainText(node.children, userName);
-      if (node.type === "user") return userName(node.id);
+      if (node.type === "list") return node.items.map(item => `• ${plainText(item, mentionTexts)}`).join(" ");
+      if (node.children) return plainText(node.children, mentionTexts);
+      if (node.type in mentionTexts) return mentionTexts[node.type](node);
       if (node.type === "emoji") return `:${node.name}:`;
       if (node.type === "command") return `/${node.name}`;
       return node.text ?? "";

@@ -2,6 +2,7 @@
 
 import { ActivityActionType } from "../generated/enums.js";
 import { MessageType } from "../network/enums.js";
+import { formatTime } from "../ui/times.js";
 import { t, tn } from "../ui/translation.js";
 import { parseMarkdown, plainText } from "./markdown_parser.js";
 
@@ -62,14 +63,23 @@ export function systemMessageText(message, { state, guildId }) {
     : buildText(name, message, names);
 }
 
+/** Return the functions with the texts of mentions in a message, by type of the node. */
+function mentionTexts(message, { state, guildId }) {
+  return {
+    user: ({ id }) => {
+      const user = message.mentions?.find(mentioned => mentioned.id === id) ?? state.user(id);
+      return user ? `@${state.displayName(user, guildId)}` : "";
+    },
+    role: ({ id }) => `@${state.guilds.get(guildId)?.roles?.find(role => role.id === id)?.name ?? t("unknown role")}`,
+    channel: ({ id }) => `#${state.channels.get(id)?.name ?? t("unknown")}`,
+    time: ({ seconds }) => formatTime(seconds * 1000),
+  };
+}
+
 /** Return a one-line summary of a message. */
 export function summarizeMessage(message, context) {
   if (!isUserMessage(message)) return systemMessageText(message, context);
-  const userName = id => {
-    const user = message.mentions?.find(mentioned => mentioned.id === id) ?? context.state.user(id);
-    return user ? `@${context.state.displayName(user, context.guildId)}` : "";
-  };
-  const text = plainText(parseMarkdown(message.content ?? ""), userName)
+  const text = plainText(parseMarkdown(message.content ?? ""), mentionTexts(message, context))
     .replace(/\s+/g, " ")
     .trim();
   if (text) return text.slice(0, SUMMARY_LENGTH_MAX);

@@ -1,7 +1,7 @@
 /** The dialog with the notification settings of a guild, channel, category, thread or conversation. */
 
 import { NotificationLevel } from "../generated/enums.js";
-import { isPrivate } from "../network/enums.js";
+import { isPrivate, isThread } from "../network/enums.js";
 import {
   channelNotificationSettings,
   guildNotificationSettings,
@@ -70,12 +70,18 @@ function levelField(state, target, channel) {
   const defaultLevel = channel
     ? inheritedLevel(state, channel)
     : (state.guilds.get(target.guildId)?.default_message_notifications ?? ALL_MESSAGES);
-  const origin =
-    channel === undefined ? t("Default of the guild") : isPrivate(channel) ? t("Default") : t("Same as its parent");
+  const origin = channel === undefined ? t("Default of the guild") : originOf(state, channel);
   return choiceSetting(t("Notify me about"), [
     [INHERIT, `${origin} (${INHERITED_LEVEL_LABELS.get(defaultLevel)})`],
     ...LEVEL_LABELS,
   ]);
+}
+
+/** Return the text about the place whose level a channel has by default. */
+function originOf(state, channel) {
+  if (isPrivate(channel)) return t("Default");
+  if (isThread(channel)) return t("Same as the channel");
+  return state.channels.has(channel.parent_id) ? t("Same as the category") : t("Same as the guild");
 }
 
 const mutedText = time => (time === null ? t("Muted until you turn it off") : t("Muted until {time}", { time }));

@@ -101,8 +101,14 @@ export function openForwardDialog(context, message) {
         { class: "choice" },
         box,
         channel.guild_id ? icon(channelIconName(channel)) : conversationIcon(channel, title),
-        h("span", { dir: "auto" }, title),
-        channel.guild_id ? h("span", { class: "muted small" }, state.guilds.get(channel.guild_id)?.name ?? "") : null,
+        h("span", { class: "choice-name", dir: "auto" }, title),
+        channel.guild_id
+          ? h(
+              "span",
+              { class: "muted small choice-place", dir: "auto" },
+              state.guilds.get(channel.guild_id)?.name ?? "",
+            )
+          : null,
       );
     };
 
