@@ -101,7 +101,7 @@ class WireClient:
         else:
             body = await reader.read()
             self.close()
-        # Bytes that the server did not read as part of this request would become the next request.
+        # Close the connection if the server may not have read the whole request: the rest would become the next request.
         names = {name.lower() for name, _ in request.headers}
         if (
             _CLOSE_PATTERN.search(head)

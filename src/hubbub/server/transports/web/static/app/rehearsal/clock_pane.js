@@ -23,15 +23,15 @@ export class ClockPane {
   #freezeButton;
   #slider;
   #sliderText;
-  #changes = [];
-  #changeList;
+  #datedChanges = [];
+  #datedChangeList;
   #timeInput;
 
   constructor() {
     this.#state = h("p", { class: "clock-state" });
     this.#freezeButton = h(
       "button",
-      { type: "button", class: "button small", onclick: () => this.#toggle() },
+      { type: "button", class: "button small", onclick: () => this.#toggleFreeze() },
       "Freeze",
     );
     this.#timeInput = h("input", { type: "datetime-local", step: "1" });
@@ -43,7 +43,7 @@ export class ClockPane {
       step: "1",
       oninput: () => this.#describeSlider(),
     });
-    this.#changeList = h("ol", { class: "rows changes", tabindex: "0", "aria-label": "Dated changes" });
+    this.#datedChangeList = h("ol", { class: "rows changes", tabindex: "0", "aria-label": "Dated changes" });
     this.node = h(
       "div",
       { class: "pane-content" },
@@ -53,7 +53,7 @@ export class ClockPane {
         "div",
         { class: "row" },
         this.#freezeButton,
-        STEPS.map(([label, ms]) => controlButton(label, () => this.#change("/clock/advance", { ms }))),
+        STEPS.map(([label, ms]) => controlButton(label, () => this.#changeClock("/clock/advance", { ms }))),
       ),
       h(
         "form",
@@ -61,7 +61,7 @@ export class ClockPane {
           class: "row",
           onsubmit: event => {
             event.preventDefault();
-            attempt(() => this.#change("/clock/set", { now: `${this.#timeInput.value}Z` }));
+            attempt(() => this.#changeClock("/clock/set", { now: `${this.#timeInput.value}Z` }));
           },
         },
         labeled("Time (UTC)", this.#timeInput),
@@ -77,20 +77,20 @@ export class ClockPane {
         controlButton("Just before", () => this.#setTo(-SECOND_MS)),
         controlButton("Just after", () => this.#setTo(0)),
       ),
-      this.#changeList,
+      this.#datedChangeList,
     );
-    setInterval(() => this.node.isConnected && this.#refresh().catch(() => {}), REFRESH_MS);
+    setInterval(() => this.node.isConnected && this.#refreshClock().catch(() => {}), REFRESH_MS);
   }
 
   async show() {
-    await this.#refresh();
-    await this.#refreshChanges();
-    const next = this.#changes.findIndex(change => !change.active);
-    this.#slider.value = String(next < 0 ? this.#changes.length - 1 : next);
+    await this.#refreshClock();
+    await this.#refreshDatedChanges();
+    const next = this.#datedChanges.findIndex(change => !change.active);
+    this.#slider.value = String(next < 0 ? this.#datedChanges.length - 1 : next);
     this.#describeSlider();
   }
 
-  async #refresh() {
+  async #refreshClock() {
     this.#drawState(await callControl("GET", "/clock"));
   }
 
@@ -100,21 +100,21 @@ export class ClockPane {
     this.#freezeButton.dataset.path = clock.running ? "/clock/freeze" : "/clock/resume";
   }
 
-  async #toggle() {
+  async #toggleFreeze() {
     await attempt(async () => this.#drawState(await callControl("POST", this.#freezeButton.dataset.path)));
   }
 
-  async #change(path, body) {
+  async #changeClock(path, body) {
     this.#drawState(await callControl("POST", path, body));
-    await this.#refreshChanges();
+    await this.#refreshDatedChanges();
   }
 
-  async #refreshChanges() {
-    this.#changes = await callControl("GET", "/changes");
-    this.#slider.max = String(this.#changes.length - 1);
+  async #refreshDatedChanges() {
+    this.#datedChanges = await callControl("GET", "/changes");
+    this.#slider.max = String(this.#datedChanges.length - 1);
     setChildren(
-      this.#changeList,
-      this.#changes.map(change =>
+      this.#datedChangeList,
+      this.#datedChanges.map(change =>
         h(
           "li",
           { class: change.active ? "" : "muted" },
@@ -126,12 +126,12 @@ export class ClockPane {
     );
   }
 
-  get #chosenChange() {
-    return this.#changes[Number(this.#slider.value)];
+  get #chosenDatedChange() {
+    return this.#datedChanges[Number(this.#slider.value)];
   }
 
   #describeSlider() {
-    const change = this.#chosenChange;
+    const change = this.#chosenDatedChange;
     if (change === undefined) return;
     const text = `${change.at.slice(0, 10)}: ${change.after}`;
     setChildren(this.#sliderText, formatCode(text));
@@ -140,8 +140,8 @@ export class ClockPane {
 
   /** Set the clock to the time of the chosen change plus `offsetMs`. */
   async #setTo(offsetMs) {
-    const now = new Date(this.#chosenChange.at_ms + offsetMs).toISOString();
-    await this.#change("/clock/set", { now });
+    const now = new Date(this.#chosenDatedChange.at_ms + offsetMs).toISOString();
+    await this.#changeClock("/clock/set", { now });
   }
 }
 
