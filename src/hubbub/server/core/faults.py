@@ -49,7 +49,7 @@ class Faults:
         self.gateway.clear()
 
     def take_http(self, method: str, route: str, user_id: int | None) -> HttpFault | None:
-        """Return the oldest fault that matches this request and count it, or return None."""
+        """Return the oldest fault that matches this request and count its occurrence, or return None."""
         for active_fault in self.http:
             if isinstance(active_fault.fault, HttpFault) and _matches_request(
                 active_fault.fault, method, route, user_id
@@ -59,7 +59,7 @@ class Faults:
         return None
 
     def take_gateway(self, user_id: int, session_id: str | None) -> GatewayFault | None:
-        """Return the oldest fault that matches this Identify or Resume and count it, or return None."""
+        """Return the oldest fault that matches this Identify or Resume and count its occurrence, or return None."""
         for active_fault in self.gateway:
             if isinstance(active_fault.fault, GatewayFault) and matches_session(
                 active_fault.fault, user_id, session_id
