@@ -24,7 +24,7 @@ from hubbub.server.talk.auto_moderation.triggers import checks
 from hubbub.server.talk.auto_moderation.triggers.checks import RuleMatch
 from hubbub.server.talk.auto_moderation.triggers.keyword_matcher import Matcher
 
-_RULE_ACTIONS = frozenset(
+_RULE_AUDIT_LOG_ACTIONS = frozenset(
     {
         AuditLogAction.AUTO_MODERATION_RULE_CREATE,
         AuditLogAction.AUTO_MODERATION_RULE_UPDATE,
@@ -145,6 +145,6 @@ def on_guild_deleting(call: Call, signal: guilds.GuildDeleting) -> None:
 
 def list_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEntry]) -> ReferencedObjects:
     """Return the existing rules that audit log entries refer to."""
-    rule_ids = {entry.target_id for entry in entries if entry.action_type in _RULE_ACTIONS}
+    rule_ids = {entry.target_id for entry in entries if entry.action_type in _RULE_AUDIT_LOG_ACTIONS}
     rows = store.find_many(call.tx, guild_id, sorted(rule_id for rule_id in rule_ids if rule_id is not None))
     return ReferencedObjects(auto_moderation_rules=[views.rule(row) for row in rows])

@@ -59,7 +59,7 @@ def _collect_message(call: Call, channel_id: ChannelId, message_id: MessageId) -
     author = users.find(call.tx, row.author_id) if row.is_user_authored else None
     channel_row = channels.find(call.tx, channel_id)
     guild = None if channel.guild_id is None else guilds.find(call.tx, channel.guild_id)
-    message = _message(reported_view)
+    message = _evidence_message(reported_view)
     return ReportedObject(
         title=(message.content or ", ".join(file.filename for file in message.files))[:TITLE_LENGTH_MAX],
         evidence=wire.Evidence(
@@ -67,7 +67,7 @@ def _collect_message(call: Call, channel_id: ChannelId, message_id: MessageId) -
             channel_name=None if channel_row is None else channel_row.name,
             guild_name=None if guild is None else guild.name,
             message=message,
-            context=[_message(context_view) for context_view in context_views],
+            context=[_evidence_message(context_view) for context_view in context_views],
         ),
         user_id=None if author is None or author.bot else author.id,
         channel_id=channel_id,
@@ -101,7 +101,7 @@ def _collect_guild(call: Call, guild_id: GuildId) -> ReportedObject:
     )
 
 
-def _message(message: message_wire.Message) -> wire.EvidenceMessage:
+def _evidence_message(message: message_wire.Message) -> wire.EvidenceMessage:
     return wire.EvidenceMessage(
         id=message.id,
         author_id=message.author.id,

@@ -88,10 +88,10 @@ class SessionParameters(msgspec.Struct, kw_only=True):
     """Capabilities of the client; always 0 for bots (spec/gateway.md#4.1)."""
 
 
-def validate(identify: Identify, actor: Actor, shard_multiple: int = 1) -> SessionParameters:
-    """Validate Identify; raise `CloseConnection` if it is invalid. The shard count must be a multiple of `shard_multiple`."""
+def validate(identify: Identify, actor: Actor, shard_count_divisor: int = 1) -> SessionParameters:
+    """Validate Identify; raise `CloseConnection` if it is invalid. `shard_count_divisor` must divide the shard count."""
     return SessionParameters(
-        shard=_validated_shard(identify, shard_multiple),
+        shard=_validated_shard(identify, shard_count_divisor),
         intents=_validated_intents(identify, actor),
         large_threshold=min(
             max(identify.large_threshold or LARGE_THRESHOLD_MIN, LARGE_THRESHOLD_MIN), LARGE_THRESHOLD_MAX
@@ -111,13 +111,13 @@ def reject_too_many_guilds(guild_count: int, actor: Actor) -> None:
         raise CloseConnection(CloseCode.SHARDING_REQUIRED, "Sharding required")
 
 
-def _validated_shard(identify: Identify, shard_multiple: int) -> Shard:
+def _validated_shard(identify: Identify, shard_count_divisor: int) -> Shard:
     """Return the shard of the session; raise `CloseConnection` if it is invalid."""
     if identify.shard is None:
         return Shard(0, 1)
     if len(identify.shard) == 2:
         shard = Shard(*identify.shard)
-        if 0 <= shard.shard_id < shard.shard_count and shard.shard_count % shard_multiple == 0:
+        if 0 <= shard.shard_id < shard.shard_count and shard.shard_count % shard_count_divisor == 0:
             return shard
     raise CloseConnection(CloseCode.INVALID_SHARD, "Invalid shard")
 

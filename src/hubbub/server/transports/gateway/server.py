@@ -356,8 +356,8 @@ class Gateway:
             connection.user_id = int(actor.user_id)
             guild_count = await self._context.guild_count(actor) if actor.is_bot else 0
             settings = self._config.gateway
-            shard_multiple = settings.large_bot_concurrency if settings.is_large(guild_count) else 1
-            parameters = identification.validate(identify, actor, shard_multiple)
+            shard_count_divisor = settings.large_bot_concurrency if settings.is_large(guild_count) else 1
+            parameters = identification.validate(identify, actor, shard_count_divisor)
             if self._context.trace.is_enabled:
                 self._context.trace.record_intents(int(actor.user_id), parameters.intents)
         except CloseConnection as closing:
