@@ -53,7 +53,7 @@ class Reassignment(msgspec.Struct):
 
 
 def claim(call: Call, code: str) -> PlaceholderRow:
-    """Give the caller the membership of the placeholder account with a code, and schedule the change of its messages.
+    """Give the caller the membership of the placeholder account that a code belongs to, and schedule the change of its messages.
 
     Raise a form error if the code is invalid or used."""
     row = placeholder_accounts.find_by_code(call.tx, code)

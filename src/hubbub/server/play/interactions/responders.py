@@ -13,8 +13,8 @@ from hubbub.server.play.interactions import rules, store
 from hubbub.server.play.interactions.store import InteractionApplication, InteractionRow, PendingInteraction
 from hubbub.server.talk import messages
 
-# An app may always respond, so these permissions are granted. Permissions with effects beyond the message (_INHERITED_PERMISSIONS)
-# depend on the permissions of the bot, of @everyone or, for a user-installed app, of the invoking user.
+# An app may always respond, so _ALWAYS_GRANTED_PERMISSIONS are granted. Permissions with effects beyond the message
+# (_INHERITED_PERMISSIONS) depend on the permissions of the bot, of @everyone or, for a user-installed app, of the invoking user.
 _ALWAYS_GRANTED_PERMISSIONS: Final = (
     Permissions.VIEW_CHANNEL
     | Permissions.READ_MESSAGE_HISTORY
@@ -63,8 +63,8 @@ def _response_access(
                 | access.permissions_in(call.tx, guild, channel.overwrites_channel_id) & _INHERITED_PERMISSIONS
             )
         else:
-            # A user-installed app has the permissions of its user, as the interaction reported
-            # (`invocation_rules.app_permissions`).
+            # A user-installed app has the current permissions of its user, by the same rule as the permissions that the
+            # interaction reported (`invocation_rules.app_permissions`).
             permissions = _ALWAYS_GRANTED_PERMISSIONS | _invoker_permissions(call, row) & (
                 _CONTENT_PERMISSIONS | _INHERITED_PERMISSIONS
             )

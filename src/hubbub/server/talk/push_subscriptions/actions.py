@@ -61,7 +61,7 @@ def create(call: Call, body: wire.CreatePushSubscription) -> wire.PushSubscripti
 
 
 def _check_endpoint(form: FormErrors, endpoint: str, *, allow_private: bool) -> None:
-    """Add an error unless the endpoint is an HTTPS URL without credentials, and its host can be a public one.
+    """Add an error unless the endpoint is an HTTPS URL without credentials, and its host is a name or a public address.
 
     A host name is resolved, and checked again, for each request. With `allow_private`, the URL may also be an HTTP URL,
     and its host may be private."""

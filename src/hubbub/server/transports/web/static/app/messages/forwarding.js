@@ -38,7 +38,7 @@ function listTargets({ state, guildId }) {
   return guildId === null ? [...conversations, ...channels] : [...channels, ...conversations];
 }
 
-/** Open the dialog. Targets that fail stay chosen, so that the user can try again. */
+/** Open the dialog that forwards a message. Targets that fail stay chosen, so that the user can try again. */
 export function openForwardDialog(context, message) {
   const { state } = context;
   const targets = listTargets(context);
