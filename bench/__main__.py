@@ -83,6 +83,8 @@ from hubbub.protocol.intents import Intents
 
 RESULTS_DIRECTORY = Path(__file__).parent / "results"
 CONNECTION_COUNT = 32
+FLOOD_CALLER_COUNT = 16
+"""Callers that create messages without a pause, for the cost of a delivery under load."""
 GUILDS_AND_MESSAGES = Intents.GUILDS | Intents.GUILD_MESSAGES | Intents.MESSAGE_CONTENT
 
 figures: list[dict[str, Any]] = []
@@ -262,6 +264,18 @@ async def measure_delivery(
     return (subject.cpu_seconds() - cpu_before) / delivery_count * 1e6, received_bytes / delivery_count
 
 
+async def measure_flood(subject: Subject, sessions: list[GatewayConnection], message_count: int) -> float:
+    """Return the CPU time per delivery in microseconds while several messages are always in flight."""
+    make_request = message_request_factory(subject)
+    await wait_until_idle(sessions)
+    cpu_before = subject.cpu_seconds()
+    await send_requests(
+        subject.connection_info["url"], [make_request(number) for number in range(message_count)], FLOOD_CALLER_COUNT
+    )
+    await wait_until_idle(sessions)
+    return (subject.cpu_seconds() - cpu_before) / message_count / len(sessions) * 1e6
+
+
 async def measure_plain_writes(session_count: int, message_count: int) -> float:
     """Return the CPU time per delivery of a plain loop of transport.write, in microseconds."""
     with Subject("sockets") as subject:
@@ -298,6 +312,7 @@ async def run_fanout_benchmark(is_quick: bool) -> None:
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
         plain_connections = await connect(subject, session_count)
         plain_cost, delivery_bytes = await measure_delivery(subject, plain_connections, message_count)
+        flood_cost = await measure_flood(subject, plain_connections, message_count * 4)
         for connection in plain_connections:
             connection.transport.close()
         record_figure(
@@ -306,6 +321,13 @@ async def run_fanout_benchmark(is_quick: bool) -> None:
             2.0,
             "x",
             f"{plain_cost:.2f} us ({delivery_bytes:.0f} B) against {baseline:.2f} us",
+        )
+        record_figure(
+            f"delivery with {FLOOD_CALLER_COUNT} messages in flight / bare transport.write, CPU",
+            flood_cost / baseline,
+            None,
+            "x",
+            f"{flood_cost:.2f} us against {baseline:.2f} us",
         )
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
         compressed_connections = await connect(subject, session_count, "&compress=zlib-stream")

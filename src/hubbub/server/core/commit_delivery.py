@@ -54,11 +54,18 @@ class CommitDelivery:
             if tx is not None:
                 for callback in tx.after_commit:
                     self._run_callback(callback)
+        publications = []
         for _, _, _, tx in units:
             if tx is not None:
                 wakes_worker = wakes_worker or tx.wakes_worker
                 if tx.dispatches:
-                    self._run_callback(self._database.on_commit, tx.dispatches)
+                    publications.append(tx.dispatches)
+        if len(publications) > 1:
+            with self._database.publication_scope:
+                for dispatches in publications:
+                    self._run_callback(self._database.on_commit, dispatches)
+        elif publications:
+            self._run_callback(self._database.on_commit, publications[0])
         if wakes_worker:
             self._run_callback(self._database.on_wake)
         for future, result, error, _ in units:

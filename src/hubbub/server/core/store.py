@@ -5,9 +5,11 @@ SQL is written once, with `?` for parameters, in the subset that SQLite and Post
 are in SELECT order.
 """
 
+import contextlib
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
@@ -214,11 +216,14 @@ class Database(ABC):
 
     on_commit: Callable[[list[Dispatch]], None]
     """Function called on the event loop after a commit with the events to publish; set by the App."""
+    publication_scope: AbstractContextManager[None]
+    """Reusable context in which `on_commit` is called for several commits; set by the App."""
     on_wake: Callable[[], None]
     """Function called on the event loop after a commit that enqueued or retried a job; set by the App."""
 
     def __init__(self) -> None:
         self.on_commit = lambda dispatches: None
+        self.publication_scope = contextlib.nullcontext()
         self.on_wake = lambda: None
         self.before_commit: Callable[[Tx], None] | None = None
         """Function called in every transaction with events before its commit; None if there is nothing to do."""

@@ -19,6 +19,7 @@ from hubbub.server.core.event_dispatch import (
     UserAudience,
 )
 from hubbub.server.core.store import Tx
+from hubbub.server.transports.gateway.write_batches import CONNECTION_BATCH_BYTES_MAX
 from tests.server.transports.gateway.harness import (
     BOT_INTENTS,
     GUILD_ID,
@@ -348,6 +349,69 @@ async def test_sessions_that_arrive_after_an_event_receive_the_next_ones(platfor
     assert await take_message_contents(clients[1]) == ["second", "third"]
     assert await take_message_contents(clients[2]) == []
     assert await take_message_contents(clients[3]) == ["second", "second to staff", "third"]
+
+
+class CountingTransport:
+    """A transport that counts its writes."""
+
+    def __init__(self, transport: Any) -> None:
+        self._transport = transport
+        self.write_count = 0
+
+    def write(self, data: bytes) -> None:
+        self.write_count += 1
+        self._transport.write(data)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
+@pytest.mark.parametrize("compression", ["", "zlib-stream"])
+async def test_events_of_commits_that_finish_together_share_a_write(
+    platform: GatewayPlatform, compression: str
+) -> None:
+    await platform.create_guild(sample_guild(), member_roles={5: []})
+    client = await platform.start_session(platform.create_bot(user_id=5), compression)
+    [session] = platform.gateway.sessions
+    assert session.connection is not None
+    transport = session.connection.transport = CountingTransport(session.connection.transport)
+    contents = [f"message {number}" for number in range(200)]
+
+    await asyncio.gather(*(platform.publish_message(PUBLIC_CHANNEL_ID, content) for content in contents))
+
+    write_count = transport.write_count
+    assert await take_message_contents(client) == contents
+    assert write_count < len(contents) / 2
+
+
+async def test_a_payload_follows_the_events_that_wait_for_a_shared_write(platform: GatewayPlatform) -> None:
+    await platform.create_guild(sample_guild(), member_roles={5: []})
+    client = await platform.start_session(platform.create_bot(user_id=5))
+    [session] = platform.gateway.sessions
+    assert session.connection is not None
+    packet = platform.gateway.sessions.create_packet("MESSAGE_CREATE", b'{"content":"before"}')
+    with platform.gateway.write_batch:
+        session.send(packet)
+        session.connection.send_payload(GatewayOpcode.HEARTBEAT_ACK)
+        session.send(packet)
+    received = [(await client.receive())["op"] for _ in range(3)]
+    assert received == [GatewayOpcode.DISPATCH, GatewayOpcode.HEARTBEAT_ACK, GatewayOpcode.DISPATCH]
+
+
+async def test_frames_wait_for_a_shared_write_up_to_a_limit(platform: GatewayPlatform) -> None:
+    await platform.create_guild(sample_guild(), member_roles={5: []})
+    client = await platform.start_session(platform.create_bot(user_id=5))
+    [session] = platform.gateway.sessions
+    connection = session.connection
+    assert connection is not None
+    body = b'{"content":"%b"}' % (b"x" * (CONNECTION_BATCH_BYTES_MAX // 4))
+    packet = platform.gateway.sessions.create_packet("MESSAGE_CREATE", body)
+    with platform.gateway.write_batch:
+        for _ in range(10):
+            session.send(packet)
+            assert connection.waiting_bytes <= CONNECTION_BATCH_BYTES_MAX
+    assert connection.waiting_bytes == 0
+    assert len(await take_message_contents(client)) == 10
 
 
 async def test_events_of_two_guilds_do_not_mix(platform: GatewayPlatform) -> None:

@@ -13,6 +13,7 @@ from hubbub.server.core.traffic import Traffic
 from hubbub.server.transports.gateway import etf
 from hubbub.server.transports.gateway.compression import Compression, Encoding, encode_message, template_index
 from hubbub.server.transports.gateway.packets import Packet
+from hubbub.server.transports.gateway.write_batches import WriteBatch
 from hubbub.server.transports.rate_window import RateWindow
 from hubbub.server.transports.sockets import IGNORE_DISCONNECT, OpenSocket, WritableTransport
 
@@ -71,7 +72,10 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
     __slots__ = (
         "client_ip",
         "last_heartbeat_at",
+        "write_batch",
         "write_buffer_max",
+        "waiting_bytes",
+        "waiting_frames",
         "compression",
         "encoding",
         "frame_limit",
@@ -100,8 +104,14 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
         client_ip: str = "",
         is_person: bool = False,
         traffic: Traffic | None = None,
+        write_batch: WriteBatch | None = None,
     ) -> None:
         super().__init__(socket, transport)
+        self.write_batch = write_batch or WriteBatch()
+        """The batch to which events are added while it is open."""
+        self.waiting_frames: list[bytes] | None = None
+        """Frames that were added to the batch; None if there are none."""
+        self.waiting_bytes = 0
         self.client_ip = client_ip
         self.write_buffer_max = write_buffer_max
         """Write buffer limit in bytes; a client that exceeds it is disconnected as too slow."""
@@ -129,8 +139,16 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
         self.template_index = template_index(compression, self.encoding)
         """The index of the encoded form of a packet for this connection."""
 
+    def write_waiting(self) -> None:
+        """Write the frames that were added to the batch, in one write."""
+        frames, self.waiting_frames, self.waiting_bytes = self.waiting_frames, None, 0
+        if frames:
+            with IGNORE_DISCONNECT:
+                self.transport.write(frames[0] if len(frames) == 1 else b"".join(frames))
+
     def send_dispatch(self, packet: Packet, seq: int) -> None:
         """Write a dispatch with its sequence number."""
+        self.write_waiting()
         with IGNORE_DISCONNECT:
             self.transport.write(packet.template(self.template_index).frame(seq))
         self.record_event(packet, "Sent again after a resume")
@@ -147,6 +165,7 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
 
         All four keys are present: client libraries require them (spec/gateway.md#1).
         """
+        self.write_waiting()
         if self.close_task is None and self.transport.get_write_buffer_size() > self.write_buffer_max:
             # This also catches a client that sends heartbeats but does not read the acknowledgments.
             self.close(CloseCode.UNKNOWN_ERROR, "Too slow")
@@ -171,5 +190,6 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
 
     def delay_writes(self, delay_ms: int) -> None:
         """Delay all later writes by `delay_ms` milliseconds, for fault injection; an earlier delay stays in effect."""
+        self.write_waiting()
         if not isinstance(self.transport, DelayedTransport):
             self.transport = DelayedTransport(self.transport, delay_ms / 1000)

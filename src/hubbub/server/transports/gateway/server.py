@@ -47,6 +47,7 @@ from hubbub.server.transports.gateway.replication import SessionReplication
 from hubbub.server.transports.gateway.session import GatewayConnection
 from hubbub.server.transports.gateway.session_transfer import HandoverDelayed
 from hubbub.server.transports.gateway.sessions import GatewaySessions
+from hubbub.server.transports.gateway.write_batches import WriteBatch
 from hubbub.server.transports.rate_window import RateWindow
 from hubbub.server.transports.sockets import CloseConnection
 
@@ -122,6 +123,8 @@ class Gateway:
         self._handover = SessionHandover(self.sessions, bus, presences, self._backup)
         self.session_starts = SessionStarts(config, clock, self._rate_limits)
         self._commands = Commands(self._context, self.sessions, metrics, self._rate_limits)
+        self.write_batch = WriteBatch()
+        """The context in which the events of several commits are published."""
         self._connections: set[GatewayConnection] = set()
         self._disconnect_event = asyncio.Event()
         self._is_draining = False
@@ -247,6 +250,7 @@ class Gateway:
             client_ip=sockets.client_address(request, self._config.http.trusted_proxies),
             is_person=PERSON_HEADER in request.headers,
             traffic=self._context.trace.traffic,
+            write_batch=self.write_batch,
         )
 
     def _send_hello(self, connection: GatewayConnection, request: web.Request) -> None:
