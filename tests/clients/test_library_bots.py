@@ -67,7 +67,7 @@ PYTHON_LIBRARIES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "disnake": ("disnake_bot.py", {}),
     # nextcord has no polls.
     "nextcord": ("nextcord_bot.py", {"polls": None} | WITHOUT_AUDIO),
-    "py-cord": ("py_cord_bot.py", {}),
+    "py-cord": ("py_cord_bot.py", {"stages": ["Talk", True]}),
     "discord.py-interactions": ("interactions_bot.py", WITHOUT_AUDIO),
 }
 """Program of each Python library, and the results that differ (None: no such step), by its name in the package index."""

@@ -159,6 +159,8 @@ class Operation(Generic[BodyT, ResultT]):
     """Media type of a success; if it is not JSON, the handler returns bytes."""
     tags: tuple[str, ...] = ()
     """Tags in the OpenAPI file; empty for the tag of the resource."""
+    other_methods: tuple[str, ...] = ()
+    """Undocumented methods that client libraries use instead of `method`."""
     replaced_by: str = ""
     """Replacement of a deprecated operation, for example "`list_pins`"; empty if the operation is current."""
 

@@ -124,6 +124,7 @@ async def files():
 async def threads():
     message = await channel().send("chapter one")
     thread = await message.create_thread(name="story", auto_archive_duration=60)
+    await thread.join()
     await thread.send("once upon a time")
     return [thread.name, thread.parent_id == CHANNEL_ID]
 

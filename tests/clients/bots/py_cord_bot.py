@@ -124,6 +124,7 @@ async def files():
 async def threads():
     message = await channel().send("chapter one")
     thread = await message.create_thread(name="story", auto_archive_duration=60)
+    await thread.join()
     await thread.send("once upon a time")
     return [thread.name, thread.parent_id == CHANNEL_ID]
 
@@ -156,6 +157,13 @@ async def catalog():
     packs = await bot.fetch_premium_sticker_packs()
     application = await bot.application_info()
     return [[pack.name for pack in packs], application.name != ""]
+
+
+async def stages():
+    # The library sends the boolean send_start_notification as a number.
+    stage = await guild().create_stage_channel("Stage", topic="")
+    instance = await stage.create_instance(topic="Talk")
+    return [instance.topic, (await stage.fetch_instance()).id == instance.id]
 
 
 async def events():
@@ -201,7 +209,19 @@ async def on_ready():
     if not is_started:
         is_started = True
         await run_steps(
-            [files, threads, forums, polls, stickers, catalog, events, auto_moderation, templates, commands_registered]
+            [
+                files,
+                threads,
+                forums,
+                polls,
+                stickers,
+                catalog,
+                stages,
+                events,
+                auto_moderation,
+                templates,
+                commands_registered,
+            ]
         )
 
 

@@ -282,7 +282,8 @@ async def test_a_message_unarchives_a_thread_but_only_moderators_write_in_locked
     bob = await guild.member()
     bot = await world.bot(guild)
     thread_id = await guild.owner.create_thread(guild.general)
-    (await bot.put(f"/channels/{thread_id}/thread-members/@me")).ok()
+    # nextcord joins with POST (decisions/0186).
+    (await bot.post(f"/channels/{thread_id}/thread-members/@me")).ok()
     session = await bot.connect()
     (await guild.owner.patch(f"/channels/{thread_id}", json={"archived": True})).ok()
     assert (await session.next("THREAD_UPDATE"))["thread_metadata"]["archived"] is True

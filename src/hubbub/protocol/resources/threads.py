@@ -211,6 +211,8 @@ _MEMBER_ERRORS: Final = (
 JOIN_THREAD = Operation(
     "PUT",
     "/channels/{channel_id}/thread-members/@me",
+    # nextcord and older releases of discord.py use POST.
+    other_methods=("POST",),
     needs=Permissions.VIEW_CHANNEL,
     raises=(*_MEMBER_ERRORS, errors.MAX_THREAD_PARTICIPANTS),
     emits=(thread_membership.THREAD_MEMBERS_UPDATE, channels.THREAD_CREATE),

@@ -341,9 +341,10 @@ class EndpointTable:
         if operation.path.endswith("/"):
             # spec/activities.md#9: clients call some list operations with a trailing slash and some without.
             node.children.setdefault("", _PathNode()).endpoints[operation.method] = endpoint
-        existing = node.endpoints.setdefault(operation.method, endpoint)
-        if existing is not endpoint:
-            raise TypeError(f"{operation.method} {operation.path} is handled twice: {existing.name}, {endpoint.name}")
+        for method in (operation.method, *operation.other_methods):
+            existing = node.endpoints.setdefault(method, endpoint)
+            if existing is not endpoint:
+                raise TypeError(f"{method} {operation.path} is handled twice: {existing.name}, {endpoint.name}")
         self.endpoints.append(endpoint)
         self._by_operation[operation] = endpoint
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hubbub.protocol.errors import ApiError
+from hubbub.protocol.resources.messages import CreateMessage
 from hubbub.server.transports.http import decoding
 from tests.server.transports.http.sample_slice import Search, Toy
 
@@ -38,7 +39,7 @@ INVALID_BODIES = [
     ({"content": ["x"]}, "content", "STRING_TYPE_CONVERT", "Could not interpret \"['x']\" as string."),
     ({"content": "a" * 11}, "content", "BASE_TYPE_MAX_LENGTH", "Must be 10 or fewer in length."),
     ({"tts": "true"}, "tts", "BOOLEAN_TYPE_CONVERT", "Must be either true or false."),
-    ({"tts": 1}, "tts", "BOOLEAN_TYPE_CONVERT", "Must be either true or false."),
+    ({"tts": 2}, "tts", "BOOLEAN_TYPE_CONVERT", "Must be either true or false."),
     ({"tts": None}, "tts", "BASE_TYPE_REQUIRED", "This field is required"),
     ({"color": 9}, "color", "BASE_TYPE_CHOICES", "Value must be one of (1, 2)."),
     ({"color": "red"}, "color", "ENUM_TYPE_COERCE", 'Value "red" is not a valid enum value.'),
@@ -155,6 +156,14 @@ def test_json_nesting_is_limited(depth: int, is_accepted: bool) -> None:
 def test_sibling_arrays_do_not_count_as_nesting() -> None:
     data = b'{"content": "a", "anything": [' + b",".join([b"[{}]"] * 500) + b"]}"
     assert len(decoding.decode(data, Toy).anything) == 500
+
+
+def test_the_numbers_0_and_1_are_accepted_as_booleans_at_any_depth() -> None:
+    message = decoding.decode(b'{"tts": 1, "allowed_mentions": {"replied_user": 0}}', CreateMessage)
+    assert (message.tts, message.allowed_mentions.replied_user) == (True, False)
+    # A number of 19 digits is decoded in another way.
+    reply = decoding.decode(b'{"tts": 0, "message_reference": {"message_id": 1234567890123456789}}', CreateMessage)
+    assert reply.tts is False
 
 
 @pytest.mark.parametrize(

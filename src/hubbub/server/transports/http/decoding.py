@@ -3,7 +3,8 @@
 The fast path is msgspec alone. If msgspec rejects the input, or if the input may contain values that a store cannot
 hold, a slow walk over type and value collects every error with the platform's constants and the exact path. Decoding of
 JSON is strict: a number is not accepted as a string nor a numeric string as a number, except for wide integers (IDs,
-permissions), which have both forms. Query parameters and form fields are converted from text. Unknown keys are ignored.
+permissions), which have both forms, and for booleans, which may be 0 or 1 (decisions/0186). Query parameters and form
+fields are converted from text. Unknown keys are ignored.
 """
 
 import re
@@ -58,9 +59,45 @@ def decode(data: bytes, kind: Any, *, depth_max: int = DEPTH_MAX) -> Any:
             return codec.decoder(kind).decode(data)
         return _decode_carefully(data, kind)
     except msgspec.ValidationError as error:
-        raise _decoding_error(data, kind, error) from None
+        return _decode_numeric_booleans(data, kind, error)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise errors.INVALID_JSON() from None
+
+
+def _decode_numeric_booleans(data: bytes, kind: Any, error: msgspec.ValidationError) -> Any:
+    """Decode a body that msgspec rejected with `error`, with the numbers 0 and 1 as booleans; raise its errors if it has any."""
+    try:
+        value = codec.decoder(Any).decode(data)
+    except msgspec.ValidationError:
+        # An integer beyond 64 bits; only the first error has its path.
+        raise _msgspec_error(error) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        # The input is also not valid JSON; msgspec reported the validation error only because it came first.
+        raise errors.INVALID_JSON() from None
+    if not _convert_booleans(_type_info(kind), value):
+        raise _form_error(value, kind, error) from None
+    return convert(_without_nul(value), kind, checks_storable=True)
+
+
+def _convert_booleans(node: inspect.Type, value: Any) -> bool:
+    """Replace 0 and 1 by booleans where a type has only booleans, and return whether there were any.
+
+    Objects of unions are unchanged, because only their tags tell which type they have."""
+    node, _ = _unwrap(node)
+    has_changed = False
+    if isinstance(node, inspect.StructType) and isinstance(value, dict):
+        for field in node.fields:
+            item = value.get(field.encode_name)
+            field_type, _ = _unwrap(field.type)
+            if isinstance(field_type, inspect.BoolType) and type(item) is int and item in (0, 1):
+                value[field.encode_name] = bool(item)
+                has_changed = True
+            elif isinstance(item, dict | list):
+                has_changed |= _convert_booleans(field_type, item)
+    elif isinstance(node, _ARRAY_TYPES) and isinstance(value, list):
+        for item in value:
+            has_changed |= _convert_booleans(node.item_type, item)
+    return has_changed
 
 
 def _without_data_uris(data: bytes) -> bytes:
@@ -84,6 +121,7 @@ def _decode_carefully(data: bytes, kind: Any) -> Any:
         # An integer beyond 64 bits. Decoding with the type raises an error with its path, unless the key is unknown.
         codec.decoder(kind).decode(data)
         raise errors.INVALID_JSON() from None
+    _convert_booleans(_type_info(kind), value)
     return convert(_without_nul(value), kind, checks_storable=True)
 
 
@@ -159,19 +197,6 @@ def split_fields(text: str) -> dict[str, list[str]]:
 def is_flat(kind: Any) -> bool:
     """Return whether a type can be read from query parameters or form fields, which have no nesting."""
     return isinstance(_type_info(kind), inspect.StructType)
-
-
-def _decoding_error(data: bytes, kind: Any, error: msgspec.ValidationError) -> ApiError:
-    """Return the API error for a body that msgspec rejected with `error`."""
-    try:
-        value = codec.decoder(Any).decode(data)
-    except msgspec.ValidationError:
-        # An integer beyond 64 bits; only the first error has its path.
-        return _msgspec_error(error)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        # The input is also not valid JSON; msgspec reported the validation error only because it came first.
-        return errors.INVALID_JSON()
-    return _form_error(value, kind, error)
 
 
 def _form_error(value: Any, kind: Any, error: msgspec.ValidationError) -> ApiError:
