@@ -353,7 +353,7 @@ class OnlineMembers:
         for number in range(rounds):
             status = ("idle", "dnd", "online")[number % 3]
             for socket in self._sockets:
-                presence = {"since": None, "activities": [], "status": status, "afk": False}
+                presence: dict[str, Any] = {"since": None, "activities": [], "status": status, "afk": False}
                 await socket.send_json({"op": GatewayOpcode.PRESENCE_UPDATE, "d": presence})
             await asyncio.sleep(0.3)
 
