@@ -247,6 +247,25 @@ async def test_a_read_sees_one_snapshot(notes: Database) -> None:
     assert await reading_task == (0, 0, False)
 
 
+async def test_a_read_that_remembers_results_returns_them_unchanged(notes: Database) -> None:
+    query = "SELECT id, word FROM notes WHERE id <= ? ORDER BY id"
+
+    def read(tx: Tx) -> list[list[tuple[Any, ...]]]:
+        tx.remember_results()
+        results = [list(tx.all(query, 1)), list(tx.all(query, 2))]
+        # The caller may change the rows that it received.
+        tx.all(query, 2).clear()
+        return [*results, tx.all(query, 1), tx.all(query, 2)]
+
+    await notes.write(insert_note(1))
+    assert await notes.read(read) == [[(1, "word")]] * 4
+    await notes.write(insert_note(2))
+    for long in (False, True):
+        one, both, *repeated = await notes.read(read, long=long)
+        assert (one, both) == ([(1, "word")], [(1, "word"), (2, "word")])
+        assert repeated == [one, both]
+
+
 async def test_a_read_cannot_write(notes: Database) -> None:
     with pytest.raises((sqlite3.Error, psycopg.Error)):
         await notes.read(insert_note(1))

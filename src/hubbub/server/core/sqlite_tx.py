@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, cast
 
 import msgspec
 
@@ -181,6 +181,19 @@ def _raise_ended(*_: object) -> NoReturn:
     raise RuntimeError("the transaction is over")
 
 
+class _RememberedRows:
+    """The rows of an earlier query, in place of its cursor."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, rows: list[tuple[Any, ...]]) -> None:
+        self._rows = rows
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """Return a copy, because the caller may change the list."""
+        return self._rows.copy()
+
+
 class SqliteReadTx(SqliteTx):
     """A read-only unit of work."""
 
@@ -188,6 +201,20 @@ class SqliteReadTx(SqliteTx):
         super().__init__(cursor, 0, False)
         self.last_stamp = last_stamp
         """The last stamp that the snapshot covers; None until it is read."""
+
+    def remember_results(self) -> None:
+        """Let repeated queries return the rows of the first one."""
+        execute = self._execute
+        rows_by_query: dict[tuple[str, tuple[Any, ...]], list[tuple[Any, ...]]] = {}
+
+        def execute_once(sql: str, parameters: tuple[Any, ...]) -> "_RememberedRows":
+            key = (sql, parameters)
+            rows = rows_by_query.get(key)
+            if rows is None:
+                rows = rows_by_query[key] = execute(sql, parameters).fetchall()
+            return _RememberedRows(rows)
+
+        self._execute = cast("Callable[..., sqlite3.Cursor]", execute_once)
 
     @property
     def stamp(self) -> int:

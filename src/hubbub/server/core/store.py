@@ -101,6 +101,11 @@ class Tx(ABC):
         A store may send it together with the next statement, which then raises its error, or the commit does."""
         self.run(sql, *parameters)
 
+    def remember_results(self) -> None:
+        """Let repeated queries of a read return the rows of the first one; a store may ignore this.
+
+        It suits a read that runs the same queries for many users: all of them see one snapshot."""
+
     def prefetch(self, sql: str, *parameters: Any, survives_writes: bool = False) -> None:
         """Prefetch a query that `all`, `one`, `value`, `find` or `fetch` will run with the same arguments.
 

@@ -271,6 +271,8 @@ class GatewayContext:
         """
 
         def read_arrivals(tx: Tx) -> list[GuildArrival | None]:
+            # The slices run the same queries about the guild for each session.
+            tx.remember_results()
             state = self._guild_reader.guild_state(tx, guild_id)
             if state is None:
                 return [None] * len(sessions)
