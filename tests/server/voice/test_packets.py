@@ -213,8 +213,8 @@ async def test_an_address_that_was_not_discovered_receives_nothing_until_it_send
     await send_and_assert_next_frame(second_caller, first_caller, fake_encrypted_frame("in time"))
 
 
-def test_a_discovery_request_from_an_unproven_address_gets_one_response_of_its_size() -> None:
-    async def discover(proven_ip: str | None) -> list[int]:
+def test_a_discovery_request_from_an_unproven_address_gets_one_response_of_at_most_its_size() -> None:
+    async def discover(proven_ip: str | None, padding: bytes = b"") -> list[int]:
         server_socket, client_socket = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
         with server_socket, client_socket:
             for sock in (server_socket, client_socket):
@@ -223,7 +223,8 @@ def test_a_discovery_request_from_an_unproven_address_gets_one_response_of_its_s
             forwarder = Forwarder(server_socket, Metrics())
             peer = forwarder.add_peer()
             peer.proven_ip = proven_ip
-            forwarder.handle_datagram(struct.pack(">HHI66x", 1, 70, peer.ssrc), client_socket.getsockname())
+            request = struct.pack(">HHI66x", 1, 70, peer.ssrc) + padding
+            forwarder.handle_datagram(request, client_socket.getsockname())
             sizes: list[int] = []
             while peer.discovery_timer is not None or not sizes:
                 sizes.append(len(await asyncio.get_running_loop().sock_recv(client_socket, 2048)))
@@ -232,6 +233,8 @@ def test_a_discovery_request_from_an_unproven_address_gets_one_response_of_its_s
     assert asyncio.run(discover(None)) == [74]
     assert asyncio.run(discover("192.0.2.1")) == [74]
     assert asyncio.run(discover("127.0.0.1")) == [74] * 4
+    # hikari-wave sends four bytes too many.
+    assert asyncio.run(discover("192.0.2.1", bytes(4))) == [74]
 
 
 async def test_plain_frames_are_not_forwarded_in_an_encrypted_call(

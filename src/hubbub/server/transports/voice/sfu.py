@@ -322,7 +322,8 @@ class Forwarder:
     def handle_datagram(self, packet: bytes, address: Address) -> None:
         """Handle a datagram from any address."""
         packet_bytes = len(packet)
-        if packet_bytes == datagrams.DISCOVERY_BYTES and packet.startswith(datagrams.DISCOVERY_REQUEST):
+        # hikari-wave sends four bytes more than the length in the header says.
+        if packet_bytes >= datagrams.DISCOVERY_BYTES and packet.startswith(datagrams.DISCOVERY_REQUEST):
             self._handle_discovery(packet, address)
         elif packet_bytes == datagrams.KEEPALIVE_BYTES:
             if packet.startswith(datagrams.PING):
