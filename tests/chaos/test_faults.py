@@ -27,8 +27,8 @@ from tests.fixtures.nats import NatsServer
 from tests.fixtures.postgres import start_postgres
 from tests.journeys.processes import Server
 
-REQUESTS_PER_FAULT = 40
-"""Number of requests that finish during each fault, with any outcome."""
+REQUESTS_PER_FAULT = 20
+"""Number of requests that finish during each fault after its detection, with any outcome."""
 REQUESTS_AFTER_FAULT = 5
 """Number of requests that every API process must acknowledge after each fault."""
 
@@ -79,8 +79,14 @@ async def running_proxied_cluster(directory: Path, database_url: str, nats: Nats
         yield Cluster(client, *servers, *proxies, nats, Path(row[0]))
 
 
-Fault = Callable[[Cluster], Awaitable[Callable[[], Awaitable[None]]]]
-"""A function that applies a fault and returns the function that ends it."""
+@dataclass(frozen=True)
+class Fault:
+    """A fault, and the processes that detect it before it ends."""
+
+    apply: Callable[[Cluster], Awaitable[Callable[[], Awaitable[None]]]]
+    """The function that applies the fault and returns the function that ends it."""
+    find_detecting: Callable[[Cluster], list[Server]] = lambda cluster: []
+    """Function that returns the processes whose readiness fails during the fault."""
 
 
 def kill(name: str) -> Fault:
@@ -95,10 +101,12 @@ def kill(name: str) -> Fault:
 
         return end
 
-    return apply
+    return Fault(apply)
 
 
-def pause(find_pids: Callable[[Cluster], list[int]]) -> Fault:
+def pause(
+    find_pids: Callable[[Cluster], list[int]], find_detecting: Callable[[Cluster], list[Server]] = lambda cluster: []
+) -> Fault:
     """Stop processes with SIGSTOP; they continue at the end of the fault."""
 
     async def apply(cluster: Cluster) -> Callable[[], Awaitable[None]]:
@@ -114,7 +122,7 @@ def pause(find_pids: Callable[[Cluster], list[int]]) -> Fault:
 
         return end
 
-    return apply
+    return Fault(apply, find_detecting)
 
 
 def cut(name: str, mode: str) -> Fault:
@@ -129,7 +137,7 @@ def cut(name: str, mode: str) -> Fault:
 
         return end
 
-    return apply
+    return Fault(apply, lambda cluster: [getattr(cluster, name.partition("_")[0])])
 
 
 def stop_postgres(signal_number: int) -> Fault:
@@ -146,7 +154,7 @@ def stop_postgres(signal_number: int) -> Fault:
 
         return end
 
-    return apply
+    return Fault(apply, lambda cluster: cluster.servers)
 
 
 async def stop_nats(cluster: Cluster) -> Callable[[], Awaitable[None]]:
@@ -191,19 +199,21 @@ FAULTS: dict[str, dict[str, Fault]] = {
     "services": {
         "restart PostgreSQL": stop_postgres(signal.SIGINT),
         "crash PostgreSQL": stop_postgres(signal.SIGQUIT),
-        "pause PostgreSQL": pause(postgres_pids),
-        "restart NATS": stop_nats,
-        "pause NATS": pause(lambda cluster: [cluster.nats.pid]),
+        "pause PostgreSQL": pause(postgres_pids, lambda cluster: cluster.servers),
+        "restart NATS": Fault(stop_nats, lambda cluster: cluster.servers),
+        "pause NATS": pause(lambda cluster: [cluster.nats.pid], lambda cluster: cluster.servers),
     },
 }
 
 
 async def apply_faults(cluster: Cluster, workload: Workload, faults: dict[str, Fault]) -> None:
-    """Apply faults one after the other, each until some requests have finished, and wait for the recovery."""
+    """Apply faults one after the other, each until it is detected and some requests have finished; wait for the recovery."""
     for name, fault in faults.items():
         started_at = time.monotonic()
-        end = await fault(cluster)
+        end = await fault.apply(cluster)
         try:
+            for server in fault.find_detecting(cluster):
+                await wait_status(cluster.client, server, 503)
             await workload.wait_finished(REQUESTS_PER_FAULT)
         finally:
             await end()
