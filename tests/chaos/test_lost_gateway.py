@@ -29,13 +29,11 @@ from tests.journeys.test_many_processes import repeat_until_true
 
 pytestmark = pytest.mark.xdist_group("many_processes")
 
-COPY_FLAGS = ("--gateway-has-session-copies", "true")
-
 
 @pytest.fixture
 async def cluster(tmp_path: Path, postgres_database: str, nats_url: str) -> AsyncIterator[Cluster]:
     """An API process, three gateway processes, and a guild with two members."""
-    nodes = [Node(), *(Node("gateway", flags=COPY_FLAGS) for _ in range(3))]
+    nodes = [Node(), *(Node("gateway") for _ in range(3))]
     async with running_cluster(tmp_path, postgres_database, nats_url, nodes) as (client, servers):
         api, *gateways = servers
         alice, bob = [await register_user(client, api, name) for name in ("alice", "bob")]
@@ -120,7 +118,6 @@ async def running_gateway(node: LocalNode, directory: Path) -> AsyncIterator[Ser
         "off",
         "--gateway-drain-ms",
         "0",
-        *COPY_FLAGS,
         *node.flags,
     ) as server:
         await node.wait_known()

@@ -161,8 +161,8 @@ class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The maximum number of frames that a connection may send per sixty seconds."""
     resume_url: str | None = None
     """The wss:// URL of this process for resumes; by default derived from `public_url`, as a load balancer needs it."""
-    has_session_copies: bool = False
-    """Whether sessions are copied to another gateway process, which continues them if this process is killed."""
+    has_session_copies: bool = True
+    """Whether sessions are copied to another gateway process, if there is one, which continues them if this process is killed."""
     drain_ms: Count = 10_000
     """The time that sessions have to reconnect elsewhere when the server shuts down."""
     disabled_functions: tuple[str, ...] = ()
