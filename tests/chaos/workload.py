@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import itertools
+import math
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable
@@ -129,10 +130,14 @@ class Watcher:
     def _is_invalid(self) -> bool:
         return any(frame["op"] == GatewayOpcode.INVALID_SESSION for frame in self.session.other_frames)
 
+    def _has_ended(self) -> bool:
+        """Return whether the session or its connection has ended."""
+        return self._is_invalid() or self.session.close_code is not None
+
     async def _run(self) -> None:
         session = self.session
         while True:
-            await session.wait_until(lambda: self._is_invalid() or session.close_code is not None, float("inf"))
+            await session.wait_until(self._has_ended, float("inf"))
             try:
                 if self._is_invalid():
                     await self._restart()
@@ -145,16 +150,28 @@ class Watcher:
                 await asyncio.sleep(PAUSE_SECONDS)
 
     async def _restart(self) -> None:
-        """Start a new session, on a new connection if the old one was closed."""
+        """Start a new session, on a new connection if the old one was closed; return earlier if that fails."""
         if self.session.close_code is not None:
             await self.session.connect()
         self.session.other_frames.clear()
         first_index = len(self.session.dispatches)
         self.session.seq = 0
+        # Until the session has started, nothing is expected of it.
+        self._starts.append((first_index, math.inf))
+        start_task = asyncio.create_task(self._start_session(first_index))
+        end_task = asyncio.create_task(self.session.wait_until(self._has_ended, float("inf")))
+        done_tasks, pending_tasks = await asyncio.wait({start_task, end_task}, return_when=asyncio.FIRST_COMPLETED)
+        for task in pending_tasks:
+            task.cancel()
+        await asyncio.gather(*pending_tasks, return_exceptions=True)
+        for task in done_tasks:
+            task.result()
+
+    async def _start_session(self, first_index: int) -> None:
         await self.session.identify()
         for _ in self.session.ready["guilds"]:
             await self.session.wait_event("GUILD_CREATE", since=first_index)
-        self._starts.append((first_index, time.monotonic()))
+        self._starts[-1] = (first_index, time.monotonic())
 
 
 @dataclass
