@@ -155,7 +155,7 @@ export function openChannelMenu(anchor, context, channel) {
     channel.type === ChannelType.GUILD_ANNOUNCEMENT && {
       label: t("Follow"),
       icon: "bell",
-      onClick: async () => (await loadModule(() => import("./following.js")))?.openFollowing(context, channel),
+      onClick: async () => (await loadModule(() => import("./follow_dialog.js")))?.openFollowing(context, channel),
     },
     isThreadChannel && {
       label: channel.member ? t("Leave thread") : t("Join thread"),
