@@ -276,7 +276,7 @@ class App:
                 observer=self.observer,
                 publication_log=self._publication_log,
             )
-            self.database.publication_scope = self.gateway.write_batch
+            self.database.publication_scope = self.gateway.frame_batch
             await self.gateway.start()
             routes += [web.get("/gateway", self.gateway.handle), web.get("/gateway/", self.gateway.handle)]
         else:

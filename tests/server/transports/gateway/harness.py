@@ -367,7 +367,7 @@ class GatewayPlatform:
     async def __aenter__(self) -> "GatewayPlatform":
         await self.db.start()
         self.db.on_commit = self._publish
-        self.db.publication_scope = self.gateway.write_batch
+        self.db.publication_scope = self.gateway.frame_batch
         await self.bus.start()
         await self.db.write(self._create_tables)
         await self.gateway.start()

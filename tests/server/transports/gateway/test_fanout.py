@@ -19,7 +19,7 @@ from hubbub.server.core.event_dispatch import (
     UserAudience,
 )
 from hubbub.server.core.store import Tx
-from hubbub.server.transports.gateway.write_batches import CONNECTION_BATCH_BYTES_MAX
+from hubbub.server.transports.gateway.frame_batches import CONNECTION_BATCH_BYTES_MAX
 from tests.server.transports.gateway.harness import (
     BOT_INTENTS,
     GUILD_ID,
@@ -390,7 +390,7 @@ async def test_a_payload_follows_the_events_that_wait_for_a_shared_write(platfor
     [session] = platform.gateway.sessions
     assert session.connection is not None
     packet = platform.gateway.sessions.create_packet("MESSAGE_CREATE", b'{"content":"before"}')
-    with platform.gateway.write_batch:
+    with platform.gateway.frame_batch:
         session.send(packet)
         session.connection.send_payload(GatewayOpcode.HEARTBEAT_ACK)
         session.send(packet)
@@ -406,7 +406,7 @@ async def test_frames_wait_for_a_shared_write_up_to_a_limit(platform: GatewayPla
     assert connection is not None
     body = b'{"content":"%b"}' % (b"x" * (CONNECTION_BATCH_BYTES_MAX // 4))
     packet = platform.gateway.sessions.create_packet("MESSAGE_CREATE", body)
-    with platform.gateway.write_batch:
+    with platform.gateway.frame_batch:
         for _ in range(10):
             session.send(packet)
             assert connection.waiting_bytes <= CONNECTION_BATCH_BYTES_MAX

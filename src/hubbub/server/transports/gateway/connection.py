@@ -12,8 +12,8 @@ from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.server.core.traffic import Traffic
 from hubbub.server.transports.gateway import etf
 from hubbub.server.transports.gateway.compression import Compression, Encoding, encode_message, template_index
+from hubbub.server.transports.gateway.frame_batches import FrameBatch
 from hubbub.server.transports.gateway.packets import Packet
-from hubbub.server.transports.gateway.write_batches import WriteBatch
 from hubbub.server.transports.rate_window import RateWindow
 from hubbub.server.transports.sockets import IGNORE_DISCONNECT, OpenSocket, WritableTransport
 
@@ -72,7 +72,7 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
     __slots__ = (
         "client_ip",
         "last_heartbeat_at",
-        "write_batch",
+        "frame_batch",
         "write_buffer_max",
         "waiting_bytes",
         "waiting_frames",
@@ -104,10 +104,10 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
         client_ip: str = "",
         is_person: bool = False,
         traffic: Traffic | None = None,
-        write_batch: WriteBatch | None = None,
+        frame_batch: FrameBatch | None = None,
     ) -> None:
         super().__init__(socket, transport)
-        self.write_batch = write_batch or WriteBatch()
+        self.frame_batch = frame_batch or FrameBatch()
         """The batch to which events are added while it is open."""
         self.waiting_frames: list[bytes] | None = None
         """Frames that were added to the batch; None if there are none."""

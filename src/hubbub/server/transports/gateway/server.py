@@ -40,6 +40,7 @@ from hubbub.server.transports.gateway.commands import Commands
 from hubbub.server.transports.gateway.compression import Compression, Encoding, has_zstd
 from hubbub.server.transports.gateway.connection import UNRECORDED_OPCODES
 from hubbub.server.transports.gateway.context import GatewayContext
+from hubbub.server.transports.gateway.frame_batches import FrameBatch
 from hubbub.server.transports.gateway.handover import SessionHandover
 from hubbub.server.transports.gateway.limits import SessionStarts
 from hubbub.server.transports.gateway.presence import device_of
@@ -47,7 +48,6 @@ from hubbub.server.transports.gateway.replication import SessionReplication
 from hubbub.server.transports.gateway.session import GatewayConnection
 from hubbub.server.transports.gateway.session_transfer import HandoverDelayed
 from hubbub.server.transports.gateway.sessions import GatewaySessions
-from hubbub.server.transports.gateway.write_batches import WriteBatch
 from hubbub.server.transports.rate_window import RateWindow
 from hubbub.server.transports.sockets import CloseConnection
 
@@ -123,7 +123,7 @@ class Gateway:
         self._handover = SessionHandover(self.sessions, bus, presences, self._backup)
         self.session_starts = SessionStarts(config, clock, self._rate_limits)
         self._commands = Commands(self._context, self.sessions, metrics, self._rate_limits)
-        self.write_batch = WriteBatch()
+        self.frame_batch = FrameBatch()
         """The context in which the events of several commits are published."""
         self._connections: set[GatewayConnection] = set()
         self._disconnect_event = asyncio.Event()
@@ -250,7 +250,7 @@ class Gateway:
             client_ip=sockets.client_address(request, self._config.http.trusted_proxies),
             is_person=PERSON_HEADER in request.headers,
             traffic=self._context.trace.traffic,
-            write_batch=self.write_batch,
+            frame_batch=self.frame_batch,
         )
 
     def _send_hello(self, connection: GatewayConnection, request: web.Request) -> None:

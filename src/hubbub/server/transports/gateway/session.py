@@ -335,7 +335,7 @@ def send_all(sessions: list[GatewaySession], packet: Packet) -> None:
 
     Frames are built in batches before the first one is written, because each write is a system call, which evicts the code
     and data of this process from the processor caches. Metrics are updated once for all sessions. Sessions of API versions
-    6 and 7 receive a converted packet. While the `WriteBatch` of the connections is open, the frames are added to it.
+    6 and 7 receive a converted packet. While the `FrameBatch` of the connections is open, the frames are added to it.
     """
     templates, sent_count, older_sessions = packet.templates, 0, []
     for batch in batches(sessions, WRITE_BATCH_SIZE):
@@ -355,8 +355,8 @@ def send_all(sessions: list[GatewaySession], packet: Packet) -> None:
                 connection.close(CloseCode.UNKNOWN_ERROR, "Too slow")
             else:
                 template = templates[connection.template_index] or packet.template(connection.template_index)
-                if connection.write_batch.is_open:
-                    connection.write_batch.add(connection, template.frame(seq))
+                if connection.frame_batch.is_open:
+                    connection.frame_batch.add(connection, template.frame(seq))
                     sent_count += 1
                 else:
                     writes.append((transport, template.frame(seq)))

@@ -29,7 +29,7 @@ async def show_keys(request: PageRequest) -> web.Response:
 
 @page("POST", PATH + "/prepare")
 async def create_next_key(request: PageRequest) -> web.Response:
-    """Create the next key."""
+    """Create the key that the rollover switches to later."""
     return await _run_rollover_step(
         request, application_keys.PREPARE_KEY_ROLLOVER, gettext("The next key is shown below. It is not used yet.")
     )

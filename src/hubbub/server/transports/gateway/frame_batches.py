@@ -1,7 +1,7 @@
-"""Writes that wait until the events of several commits were published, so that each connection gets them in one write.
+"""Frames that wait until the events of several commits were published, so that each connection gets them in one write.
 
 A write is a system call, which is most of the cost of a delivery. Commits that the store finishes together publish their
-events in one callback of the event loop, in a `WriteBatch`."""
+events in one callback of the event loop, in a `FrameBatch`."""
 
 from typing import Any, Final, Protocol
 
@@ -21,7 +21,7 @@ class BatchedConnection(Protocol):
         """Write the waiting frames."""
 
 
-class WriteBatch:
+class FrameBatch:
     """A reusable context; frames that are added inside it are written at its end, in their order.
 
     It must not be entered again before its end, and no code inside it may wait."""
