@@ -277,6 +277,8 @@ class HttpTarget(FuzzTarget):
         return response
 
     def _check(self, endpoint: Endpoint, wire: WireRequest, response: WireResponse) -> None:
+        if response.status == 503 and self.platform.consume_overload():
+            return
         if response.status >= 500:
             raise InvalidResponse(f"{endpoint.name} returned {response.status}")
         is_original = wire.method == endpoint.operation.method and not wire.is_truncated
