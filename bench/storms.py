@@ -21,6 +21,9 @@ from hubbub.protocol.intents import Intents
 CHANNEL_COUNT = 66
 """Channels that are added to the guild, which has text channels and categories of its own."""
 FIRST_MEMBER_ID = 1_000_000
+WARM_UP_COUNT = 50
+"""Sessions that connect before a storm."""
+CLOSE_SECONDS = 1.0
 BYTES_MIN = 1000
 """Bytes that a session receives at least until it has its guild."""
 
@@ -36,8 +39,12 @@ async def add_channels(subject: Subject) -> None:
     await send_requests(info["url"], requests, 1)
 
 
-async def connect_sessions(subject: Subject, tokens: list[str], intents: int) -> list[GatewayConnection]:
-    """Connect a session for each token, as fast as the server accepts them, and wait until no more data arrives."""
+async def connect_sessions(
+    subject: Subject, tokens: list[str], intents: int, bytes_min: int = BYTES_MIN
+) -> list[GatewayConnection]:
+    """Connect a session for each token, as fast as the server accepts them.
+
+    Wait until they received `bytes_min` bytes on average, and no more data arrives."""
     host, _, port = subject.connection_info["url"].removeprefix("http://").partition(":")
     loop = asyncio.get_running_loop()
     connections = []
@@ -48,7 +55,7 @@ async def connect_sessions(subject: Subject, tokens: list[str], intents: int) ->
         connections.append(connection)
         if number % 50 == 49:
             await asyncio.sleep(0.02)
-    await wait_until_idle(connections, bytes_min=len(tokens) * BYTES_MIN, timeout_seconds=300)
+    await wait_until_idle(connections, bytes_min=len(tokens) * bytes_min, timeout_seconds=300)
     return connections
 
 
@@ -65,20 +72,20 @@ async def run_storms_benchmark(benchmarks: set[str], record_figure: Callable[...
 
 
 async def measure_storms(record_figure: Callable[..., None], is_quick: bool) -> None:
-    """Measure the CPU time of a connection until GUILD_CREATE with few and with many sessions of different users."""
+    """Measure the CPU time of a connection until GUILD_CREATE with few and with many sessions of a bot."""
     few, many = (200, 1000) if is_quick else (1000, 5000)
     costs = {}
     for count in (few, many):
-        with tempfile.TemporaryDirectory() as folder:
-            with Subject("hubbub", folder) as subject:
-                await add_channels(subject)
-                guild_id = subject.connection_info["guild"]
-            with Subject("hubbub-members", folder, guild_id, str(count)) as subject:
-                tokens = subject.connection_info["member_tokens"]
-                cpu_before = subject.cpu_seconds()
-                connections = await connect_sessions(subject, tokens, Intents.GUILDS | Intents.GUILD_MESSAGES)
-                costs[count] = (subject.cpu_seconds() - cpu_before) / count * 1e6
-                close_all(connections)
+        with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
+            await add_channels(subject)
+            bot_token, intents = subject.connection_info["bot_token"], Intents.GUILDS | Intents.GUILD_MESSAGES
+            # The first sessions load modules and fill caches, which would count for more with few sessions.
+            warm_up_connections = await connect_sessions(subject, [bot_token] * WARM_UP_COUNT, intents)
+            session_bytes = sum(connection.received_bytes for connection in warm_up_connections) // WARM_UP_COUNT
+            cpu_before = subject.cpu_seconds()
+            connections = await connect_sessions(subject, [bot_token] * count, intents, session_bytes - BYTES_MIN)
+            costs[count] = (subject.cpu_seconds() - cpu_before) / count * 1e6
+            await close_all([*warm_up_connections, *connections])
     record_figure(
         f"connection until GUILD_CREATE of {many} sessions / {few} sessions, CPU",
         costs[many] / costs[few],
@@ -101,7 +108,7 @@ async def measure_presences(record_figure: Callable[..., None], is_quick: bool) 
             )
             cost = (subject.cpu_seconds() - cpu_before) / count * 1e3
             received_kilobytes = sum(connection.received_bytes for connection in connections) / count / 1000
-            close_all(connections)
+            await close_all(connections)
     record_figure(f"connection of {count} sessions with presences, CPU of a session", cost, None, "ms")
     record_figure(f"connection of {count} sessions with presences, data of a session", received_kilobytes, None, "KB")
 
@@ -119,7 +126,7 @@ async def measure_guilds(record_figure: Callable[..., None], is_quick: bool) -> 
             cost = subject.cpu_seconds() - cpu_before
             session_megabytes = (subject.memory_bytes() - bytes_before) / 1e6
             received_megabytes = connection.received_bytes / 1e6
-            close_all([warm_up, connection])
+            await close_all([warm_up, connection])
     record_figure(f"bot in {count} guilds until the last GUILD_CREATE, CPU", cost * 1e3, None, "ms")
     record_figure(
         f"bot in {count} guilds, memory of a session",
@@ -162,7 +169,7 @@ async def measure_member_requests(record_figure: Callable[..., None], is_quick: 
             await wait_until_idle([connection], bytes_min=received_before + count * 100)
             cost = subject.cpu_seconds() - cpu_before
             growth_megabytes = (subject.memory_bytes() - bytes_before) / 1e6
-            close_all([connection])
+            await close_all([connection])
     record_figure(f"all {count} members, CPU", cost * 1e3, None, "ms")
     record_figure(f"all {count} members, growth of memory", growth_megabytes, None, "MB")
     record_figure(
@@ -191,7 +198,8 @@ async def measure_waits(
     return waits_ms
 
 
-def close_all(connections: list[GatewayConnection]) -> None:
-    """Close connections without waiting."""
+async def close_all(connections: list[GatewayConnection]) -> None:
+    """Close connections, and give the server time to notice it before it stops."""
     for connection in connections:
         connection.transport.close()
+    await asyncio.sleep(CLOSE_SECONDS)
