@@ -31,7 +31,7 @@ class Sample(msgspec.Struct):
     """The state of the server's process."""
 
     private_kib: int
-    """Resident memory without mapped files."""
+    """Resident memory that the process shares with no other process, in KiB."""
     rows: dict[str, int]
     """Number of rows by table."""
 

@@ -68,8 +68,8 @@ async def run_platform(
 ) -> None:
     """Run the platform with one user, one bot and one guild.
 
-    `has_data` starts with the world that is already stored. The arguments of `_create_codes` add an application to it, and
-    those of `_create_players` a game. Those of `_create_members` add members, those of `_create_guilds` guilds.
+    With `has_data`, the platform starts with the stored world. The other arguments add stored data: they are the arguments of
+    `_create_codes`, `_create_players`, `_create_members` and `_create_guilds`.
     """
     from hubbub.protocol.flags import ApplicationFlags
     from hubbub.protocol.ids import UserId

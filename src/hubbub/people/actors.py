@@ -10,7 +10,7 @@ import msgspec
 
 from hubbub.people import requests
 from hubbub.people.context import PlatformContext
-from hubbub.people.errors import EventNotReceived, RequestRejected
+from hubbub.people.errors import EventNotReceived, RequestRejected, UnexpectedEvent
 from hubbub.people.expectations import (
     contains_fields,
     find_differences,
@@ -66,7 +66,7 @@ class ActorClient:
         data: aiohttp.FormData | None = None,
         **parameters: str,
     ) -> Any:
-        """Send an operation with the fields that the caller wrote, and return the JSON of the response for the caller.
+        """Send an operation with an untyped JSON body, and return the decoded JSON of the response; `call` is the typed form.
 
         `parameters` are the parameters of its path."""
         __tracebackhide__ = True
@@ -162,7 +162,7 @@ class ActorClient:
         return Result(data)
 
     async def expect_none(self, event: str, where: EventPredicate | None, fields: Mapping[str, Any]) -> Result:
-        """Raise `EventNotReceived` if an earlier action caused a matching event that was not returned before.
+        """Raise `UnexpectedEvent` if an earlier action caused a matching event that was not returned before.
 
         This waits only until pending events have arrived."""
         __tracebackhide__ = True
@@ -172,7 +172,7 @@ class ActorClient:
         position = session.find(event, _combine_predicates(where, fields))
         if position is not None:
             match_description = _describe_match(where, fields)
-            raise EventNotReceived(
+            raise UnexpectedEvent(
                 f"{self.name} received unexpected {event}{match_description}:\n  {format_event(session.received[position])}",
                 [session.received[position]],
             )

@@ -2,7 +2,8 @@
 
 AssertionError
 ├── RequestRejected     the platform rejected a request
-├── EventNotReceived    an expected event did not arrive, or an unexpected one did
+├── EventNotReceived    an expected event did not arrive
+│   └── UnexpectedEvent  an event arrived that the test did not expect
 ├── InteractionFailed   an interaction has no response
 ├── VoiceFailed         a voice connection ended, or no audio arrived
 └── InvalidArgument     an argument of an action is invalid, or the action is not possible now
@@ -39,7 +40,7 @@ class RequestRejected(AssertionError):
 
 
 class EventNotReceived(AssertionError):
-    """Raised when an expected event does not arrive in time, or an unexpected one arrives."""
+    """Raised when an expected event does not arrive in time."""
 
     def __init__(self, message: str, received: Sequence[Any] = (), differences: Sequence[Any] = ()) -> None:
         super().__init__(message)
@@ -47,6 +48,10 @@ class EventNotReceived(AssertionError):
         """Events that arrived and that no action or expectation returned."""
         self.differences = differences
         """Differences of the most similar event with the same name; empty if none arrived."""
+
+
+class UnexpectedEvent(EventNotReceived):
+    """Raised when an event arrives that the test did not expect."""
 
 
 class InteractionFailed(AssertionError):

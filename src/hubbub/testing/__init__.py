@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from hubbub.people.errors import EventNotReceived, InteractionFailed, RequestRejected
+    from hubbub.people.errors import EventNotReceived, InteractionFailed, RequestRejected, UnexpectedEvent
     from hubbub.people.results import Result, ResultList
     from hubbub.testing.actors import Actor, Bot
     from hubbub.testing.platform import Platform
@@ -21,6 +21,7 @@ __all__ = [
     "ResultList",
     "Bot",
     "EventNotReceived",
+    "UnexpectedEvent",
     "User",
     "Platform",
     "RequestRejected",
@@ -34,6 +35,7 @@ _MODULES: Final = {
     "ResultList": "people.results",
     "Bot": "testing.actors",
     "EventNotReceived": "people.errors",
+    "UnexpectedEvent": "people.errors",
     "User": "testing.users",
     "Platform": "testing.platform",
     "RequestRejected": "people.errors",

@@ -1,7 +1,7 @@
 """The server process of a test run, which the first test with a platform starts.
 
-The workers of pytest-xdist share one server. The process that runs them keeps the write end of its input open, and the server
-stops when its input ends. Workers take turns with a lock file.
+The workers of pytest-xdist share one server. The process that runs the workers keeps the write end of the server's standard
+input open; the server stops when that input ends. A worker locks a file while it starts the server or changes shared state.
 
 This module imports no third-party package, so that the server starts while a test process imports the client.
 """

@@ -73,7 +73,7 @@ class UploadScanner(Protocol):
         ...
 
 
-class UploadRejected(Exception):
+class ForbiddenFile(Exception):
     """A scanner found a forbidden file."""
 
     def __init__(self, scanner: str, finding: str) -> None:
@@ -183,7 +183,7 @@ class UploadScanners:
         return bool(self._scanners)
 
     async def check(self, content: UploadedContent) -> None:
-        """Raise UploadRejected for a forbidden file.
+        """Raise ForbiddenFile for a forbidden file.
 
         Raise UNAVAILABLE if a scanner cannot check the file, unless the setting accepts such files."""
         for scanner in self._scanners:
@@ -203,7 +203,7 @@ class UploadScanners:
                     continue
                 raise errors.UNAVAILABLE(message="Files cannot be checked at the moment. Try again later.") from None
             if finding is not None:
-                raise UploadRejected(scanner.name, finding)
+                raise ForbiddenFile(scanner.name, finding)
 
 
 def open_scanners(config: Config, report: Callable[[RejectedUpload], Awaitable[None]]) -> UploadScanners:

@@ -53,7 +53,7 @@ def appeal(call: Call, row: DecisionRow, appeal_text: str) -> DecisionRow:
     return require_decision(call, row.id)
 
 
-def require_suspension(call: Call, user_id: UserId) -> DecisionRow:
+def find_or_create_suspension(call: Call, user_id: UserId) -> DecisionRow:
     """Return the decision that suspended an account, or raise a form error if the account is not suspended.
 
     A suspension without a decision, such as a suspension by the control API, gets a decision."""

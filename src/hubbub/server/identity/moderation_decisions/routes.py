@@ -40,6 +40,6 @@ async def auth_appeal(operation: AsyncOperation, body: wire.CreateAppealWithPass
 
     def appeal(call: Call) -> wire.ModerationDecision:
         accounts.logins.record_login(call, body, user_id)
-        return views.decision(actions.appeal(call, actions.require_suspension(call, user_id), body.text))
+        return views.decision(actions.appeal(call, actions.find_or_create_suspension(call, user_id), body.text))
 
     return await operation.write(appeal)

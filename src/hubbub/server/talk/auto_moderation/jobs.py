@@ -16,5 +16,5 @@ def review_quarantined_members(call: Call, job: Job) -> None:
     last_user_id = 0
     while user_ids := store.list_quarantined_ids(call.tx, guild_id, last_user_id, BATCH_SIZE):
         for user_id in user_ids:
-            listeners.check_profile(call, guild_id, user_id)
+            listeners.apply_profile_rules_if_any(call, guild_id, user_id)
         last_user_id = user_ids[-1]

@@ -113,22 +113,22 @@ def _custom_message(matches: Sequence[RuleMatch]) -> str | None:
 
 def on_member_added(call: Call, signal: members.signals.MemberAdded) -> None:
     """Check the profile of a new member."""
-    check_profile(call, signal.guild_id, signal.user_id)
+    apply_profile_rules_if_any(call, signal.guild_id, signal.user_id)
 
 
 def on_member_renamed(call: Call, signal: members.signals.MemberRenamed) -> None:
     """Check the profile of a member whose nickname changed."""
-    check_profile(call, signal.guild_id, signal.user_id)
+    apply_profile_rules_if_any(call, signal.guild_id, signal.user_id)
 
 
 def on_user_changed(call: Call, signal: users.signals.UserChanged) -> None:
     """Check the profile of a changed user in each of their guilds with profile rules. Bots are not checked."""
     if not signal.row.bot:
         for guild_id in store.list_guild_ids_with_profile_rules(call.tx, signal.row.id):
-            check_profile(call, guild_id, signal.row.id)
+            apply_profile_rules_if_any(call, guild_id, signal.row.id)
 
 
-def check_profile(call: Call, guild_id: int, user_id: int) -> None:
+def apply_profile_rules_if_any(call: Call, guild_id: int, user_id: int) -> None:
     """Check a member's profile if the guild has profile rules or the member is quarantined.
 
     Do nothing before the date of `MEMBER_PROFILE_RULES`."""

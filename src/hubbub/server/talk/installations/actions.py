@@ -54,7 +54,7 @@ def install(call: Call, request: InstallationRequest) -> Guild:
         audit.record(call, guild_id, AuditLogAction.INTEGRATION_CREATE, target_id=application.id, changes=changes)
     if is_new and Scope.BOT not in request.scopes:
         integrations.publish_created(call, guild_id, application, None, request.scopes)
-    return _build_guild(call, guild_id)
+    return _get_guild(call, guild_id)
 
 
 def find_installed_guild(call: Call, application_id: int, guild_id: GuildId) -> Guild | None:
@@ -66,11 +66,11 @@ def find_installed_guild(call: Call, application_id: int, guild_id: GuildId) -> 
         is None
     ):
         return None
-    return _build_guild(call, guild_id)
+    return _get_guild(call, guild_id)
 
 
-def _build_guild(call: Call, guild_id: GuildId) -> Guild:
-    """Build the wire model of a guild, or raise if it does not exist."""
+def _get_guild(call: Call, guild_id: GuildId) -> Guild:
+    """Return the wire model of a guild, or raise UNKNOWN_GUILD."""
     row = guilds.find(call.tx, guild_id)
     if row is None:
         raise errors.UNKNOWN_GUILD()

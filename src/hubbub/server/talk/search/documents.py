@@ -60,7 +60,7 @@ class Document(NamedTuple):
 
     id: int
     guild_id: int
-    """ID of the index: the guild, or the private channel."""
+    """ID of the index, under the name of its column: the guild, or the private channel."""
     channel_id: int
     words: str
     """Words in order, separated by spaces."""

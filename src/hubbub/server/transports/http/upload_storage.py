@@ -20,7 +20,7 @@ from hubbub.server.core.call import Actor, Upload
 from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.core.files import Files, FileStoreError, describe_store_error
 from hubbub.server.core.images import ImageConverter, InvalidImageError
-from hubbub.server.core.upload_scanners import RejectedUpload, UploadedContent, UploadRejected, UploadScanners
+from hubbub.server.core.upload_scanners import ForbiddenFile, RejectedUpload, UploadedContent, UploadScanners
 from hubbub.server.transports.http.multipart import RawUpload
 
 log = logging.getLogger(__name__)
@@ -84,7 +84,7 @@ class UploadStorage:
         for path, content in _list_contents(endpoint, body, uploads):
             try:
                 await scanners.check(content)
-            except UploadRejected as rejection:
+            except ForbiddenFile as rejection:
                 form.add(path, "FILE_REJECTED", "This server does not accept this file: a scanner found it harmful.")
                 await scanners.report(
                     RejectedUpload(

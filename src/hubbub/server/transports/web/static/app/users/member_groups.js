@@ -1,4 +1,4 @@
-/** The members of a guild by hoisted role and presence, with the size of each group, also of members that are not loaded. */
+/** The members of a guild, grouped by hoisted role and presence. The size of a group includes members that are not loaded. */
 
 import { LOCALE, t } from "../ui/translation.js";
 
