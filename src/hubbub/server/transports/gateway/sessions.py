@@ -572,10 +572,8 @@ class GatewaySessions:
             self.give(session, node)
 
     async def end_orphans(self) -> None:
-        """Clean up after stored sessions that no node has, for example because all nodes were killed at the same time.
-
-        Every node stores the presence of every session, visible or not.
-        """
+        """Clean up after stored sessions that no node has, for example because all nodes were killed at the same time."""
+        # Every node stores the presence of every session, visible or not.
         await self._hooks.end_orphans(
             lambda user_id, session_id: self._presences.has(user_id, session_id) or session_id in self._sessions
         )
