@@ -47,7 +47,7 @@ class Platform:
     def consume_overload(self) -> bool:
         """Return whether the server rejected a request under overload, once for each rejection.
 
-        A busy machine delays the event loop, so such a rejection is no problem (decisions/0157)."""
+        A busy machine delays the event loop, so such a rejection is expected (decisions/0157)."""
         rejection_counters = self.world.app.metrics.http_overload
         has_rejection = self._overload_count < sum(rejection_counters(cause).value for cause in CAUSES)
         self._overload_count += has_rejection

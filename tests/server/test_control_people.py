@@ -103,9 +103,9 @@ async def test_invalid_arguments_are_reported_with_their_path(rehearsal: Rehears
 
 
 async def test_unknown_keys_and_parameters_are_rejected_with_a_suggestion(rehearsal: Rehearsal) -> None:
-    misspelled = await rehearsal.act("alice", "say", channel="general", contnt="hello")
-    assert misspelled.status == 400
-    assert field_errors(misspelled.json, "contnt") == ["This operation has no key 'contnt'; did you mean 'content'?"]
+    response = await rehearsal.act("alice", "say", channel="general", contnt="hello")
+    assert response.status == 400
+    assert field_errors(response.json, "contnt") == ["This operation has no key 'contnt'; did you mean 'content'?"]
     # A required key is missing because it is misspelled; the error names the cause.
     response = await rehearsal.act("alice", "say", chanel="general", content="hello")
     assert field_errors(response.json, "chanel") == ["This operation has no key 'chanel'; did you mean 'channel'?"]

@@ -20,7 +20,7 @@ TIMEOUT_SECONDS = 120.0
 def tone_microphone_script(hertz: int) -> str:
     """Return an init script that replaces the microphone by a tone, which is sent without noise suppression.
 
-    A page that sets `usesFakeMicrophones` has the fake microphones of the browser again."""
+    A page that sets the property usesFakeMicrophones of its window has the fake microphones of the browser again."""
     script = """(() => {
   const getUserMedia = navigator.mediaDevices?.getUserMedia.bind(navigator.mediaDevices);
   if (getUserMedia === undefined) return;

@@ -55,6 +55,10 @@ class LossyNetwork(asyncio.DatagramProtocol):
         network.transport, _ = await loop.create_datagram_endpoint(lambda: network, local_addr=("127.0.0.1", 0))
         return network
 
+    def clear_faults(self) -> None:
+        """Deliver all later datagrams without a delay."""
+        self.loss, self.jitter_seconds, self.bits_per_second = 0.0, 0.0, None
+
     @property
     def port(self) -> int:
         """The port that pages send to."""

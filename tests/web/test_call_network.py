@@ -53,9 +53,10 @@ async def shared_network_call(headless_browser: Any) -> AsyncIterator[SharedCall
 async def network_call(
     shared_network_call: SharedCall[NetworkCall], request: pytest.FixtureRequest
 ) -> AsyncIterator[NetworkCall]:
-    """A call of nora and tom; the test leaves the network without faults, and turns cameras off."""
+    """A call of nora and tom; the test turns cameras off."""
     async with shared_network_call.use(request.session) as network_call:
         yield network_call
+        network_call.network.clear_faults()
 
 
 async def turn_off_camera(sender: ChatWindow, receiver: ChatWindow) -> None:

@@ -7,8 +7,7 @@ import aiohttp
 import msgspec
 
 from hubbub.people.errors import InvalidArgument
-from hubbub.people.expectations import suggest
-from hubbub.people.named_objects import NamedObjects
+from hubbub.people.named_objects import NamedObjects, suggest
 from hubbub.people.requests import ControlClient
 from hubbub.protocol.control.ready import ReadyDocument, WorldApplication
 from hubbub.protocol.control.trace import GET_TRACE, TracedEvent, TraceQuery

@@ -1,6 +1,5 @@
 """Expected events: names of events, comparison of fields, and the differences to events that arrived instead."""
 
-import difflib
 import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping
@@ -8,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from hubbub.people.errors import InvalidArgument
+from hubbub.people.named_objects import suggest
 from hubbub.protocol import resources
 from hubbub.protocol.control.expectations import Difference
 from hubbub.protocol.operation import events_of
@@ -27,12 +27,6 @@ def require_event_name(name: str) -> None:
     """Raise `InvalidArgument` if no gateway event has this name."""
     if name not in event_names():
         raise InvalidArgument("event", f"there is no event {name!r}{suggest(name.upper(), event_names())}")
-
-
-def suggest(name: str, available: Any) -> str:
-    """Return `; did you mean 'X'?` for the most similar available name, or an empty string."""
-    matches = difflib.get_close_matches(name, sorted(available), n=1)
-    return f"; did you mean {matches[0]!r}?" if matches else ""
 
 
 def contains_fields(fields: Mapping[str, Any], data: Any) -> bool:

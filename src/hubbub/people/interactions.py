@@ -9,8 +9,8 @@ from typing import Any, Final
 from hubbub.people import forms
 from hubbub.people.context import Identified, PlatformContext
 from hubbub.people.errors import InteractionFailed, InvalidArgument
-from hubbub.people.expectations import suggest
 from hubbub.people.messages import ChannelReference, File, MessagingClient
+from hubbub.people.named_objects import suggest
 from hubbub.people.outcomes import InteractionOutcome
 from hubbub.people.results import Result, ResultList
 from hubbub.people.sessions import ActorSession

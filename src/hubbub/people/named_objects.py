@@ -1,10 +1,15 @@
 """Objects of the world by the names that they have in the world file."""
 
-from typing import TypeVar
-
-from hubbub.people.expectations import suggest
+import difflib
+from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+
+def suggest(name: str, available: Any) -> str:
+    """Return `; did you mean 'X'?` for the most similar available name, or an empty string."""
+    matches = difflib.get_close_matches(name, sorted(available), n=1)
+    return f"; did you mean {matches[0]!r}?" if matches else ""
 
 
 class UnknownNameError(KeyError):

@@ -11,9 +11,9 @@ from hubbub.people import ogg
 from hubbub.people.actors import BotClient
 from hubbub.people.context import PlatformContext
 from hubbub.people.errors import EventNotReceived, InvalidArgument, VoiceFailed
-from hubbub.people.expectations import suggest
 from hubbub.people.interactions import InteractionClient
 from hubbub.people.messages import ChannelReference
+from hubbub.people.named_objects import suggest
 from hubbub.people.results import Result
 from hubbub.people.sessions import ActorSession
 from hubbub.protocol.control.ready import WorldApplication

@@ -261,9 +261,9 @@ async def test_a_read_that_remembers_results_returns_them_unchanged(notes: Datab
     assert await notes.read(read) == [[(1, "word")]] * 4
     await notes.write(insert_note(2))
     for long in (False, True):
-        one, both, *repeated = await notes.read(read, long=long)
+        one, both, *repeated_rows = await notes.read(read, long=long)
         assert (one, both) == ([(1, "word")], [(1, "word"), (2, "word")])
-        assert repeated == [one, both]
+        assert repeated_rows == [one, both]
 
 
 async def test_a_read_cannot_write(notes: Database) -> None:

@@ -254,8 +254,8 @@ async def test_a_guild_has_at_most_500_channels_and_a_category_50(world: World) 
 async def test_the_list_of_channels_contains_every_earlier_write(world: World) -> None:
     guild = await world.guild()
     path = f"/guilds/{guild.id}/channels"
-    created = (await guild.owner.post(path, json={"name": "first", "topic": "a"})).ok()
-    channel_path = f"/channels/{created['id']}"
+    first_channel = (await guild.owner.post(path, json={"name": "first", "topic": "a"})).ok()
+    channel_path = f"/channels/{first_channel['id']}"
 
     async def check_list() -> None:
         channels = (await guild.owner.get(path)).ok()

@@ -42,11 +42,11 @@ async def test_a_bot_runs_while_the_block_runs(hubbub: Platform) -> None:
 
 
 async def test_the_error_of_a_bot_is_raised(hubbub: Platform) -> None:
-    with pytest.raises(LookupError, match="no such extension") as raised:
+    with pytest.raises(LookupError, match="no such extension") as error_info:
         async with hubbub.start(BrokenSetup(intents=discord.Intents.default()), "demo-bot"):
             pytest.fail("the bot is not ready")
     # The report of a failed test shows the line of the bot.
-    assert raised.traceback[-1].name == "setup_hook"
+    assert error_info.traceback[-1].name == "setup_hook"
 
 
 async def test_a_missing_privileged_intent_is_raised(hubbub: Platform) -> None:

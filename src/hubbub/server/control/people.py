@@ -18,8 +18,8 @@ from hubbub.people.errors import (
     RequestRejected,
     VoiceFailed,
 )
-from hubbub.people.expectations import require_event_name, suggest
-from hubbub.people.named_objects import UnknownNameError
+from hubbub.people.expectations import require_event_name
+from hubbub.people.named_objects import UnknownNameError, suggest
 from hubbub.people.results import Result, ResultList
 from hubbub.people.sessions import EVENTS_SHOWN_MAX, ReceivedEvent
 from hubbub.people.users import UserClient

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from hubbub.people.expectations import suggest
+from hubbub.people.named_objects import suggest
 from hubbub.protocol import codec, errors
 from hubbub.protocol.control.faults import HttpFault
 from hubbub.protocol.control.worlds import World
@@ -93,7 +93,7 @@ def describe_unknown_operation(method: str, path: str, operations: Iterable[Oper
             continue
         # Parameters have any value.
         pairs = list(zip(operation_segments, segments, strict=True))
-        text = "/".join(given if template.startswith("{") else template for template, given in pairs)
+        text = "/".join(segment if template.startswith("{") else template for template, segment in pairs)
         paths_by_text[text] = operation.path
         if text == "/".join(segments):
             methods.add(operation.method)

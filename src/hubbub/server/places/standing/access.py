@@ -41,7 +41,6 @@ __all__ = [
     "require_channel",
     "require_guild",
     "require_unsuspended",
-    "sorted_role_ids",
     "find_standing_and_role_ids",
     "filter_visible",
     "visible_channels",
@@ -355,8 +354,3 @@ def _require_second_factor(call: Call, standing: GuildAccess, bits: int) -> None
         return
     if not store.has_second_factor(call.tx, call.user_id):
         raise errors.TWO_FACTOR_REQUIRED()
-
-
-def sorted_role_ids(standing: GuildAccess) -> list[RoleId]:
-    """Return the IDs of a member's roles without @everyone, lowest ID first."""
-    return sorted(RoleId(role_id) for role_id in standing.permissions_by_role if role_id != standing.guild_id)

@@ -7,7 +7,7 @@ import msgspec
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import THREAD_TYPES, VOICE_TYPES, ChannelType
-from hubbub.protocol.ids import ChannelId, GuildId, UserId
+from hubbub.protocol.ids import ChannelId, GuildId, RoleId, UserId
 from hubbub.protocol.permissions import Permissions, Rank, can_act_on, highest_role
 from hubbub.server.core.denials import Denial, PermissionDenied
 
@@ -32,6 +32,11 @@ class GuildAccess(msgspec.Struct, kw_only=True):
     def top_role(self) -> Rank:
         """Position and ID of the member's highest role."""
         return highest_role(self.ranks)
+
+    @property
+    def role_ids(self) -> list[RoleId]:
+        """The IDs of the member's roles without @everyone, lowest ID first."""
+        return sorted(RoleId(role_id) for role_id in self.permissions_by_role if role_id != self.guild_id)
 
     @property
     def is_owner(self) -> bool:

@@ -168,7 +168,7 @@ def _find_role_ids(
         if author.member is None:
             continue
         if standing is not None and standing.user_id == user_id:
-            role_ids_by_user[user_id] = tuple(access.sorted_role_ids(standing))
+            role_ids_by_user[user_id] = tuple(standing.role_ids)
         elif (
             author is invoker and new_message.response is not None and new_message.response.invoker_role_ids is not None
         ):

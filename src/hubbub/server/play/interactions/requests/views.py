@@ -87,7 +87,7 @@ def interaction(invocation: Invocation, prepared_interaction: PreparedInteractio
     )
     view.guild_locale = locale
     view.member = _encoded_member(
-        invoker.member, tuple(access.sorted_role_ids(channel_access.guild)), invoker.user, channel_access.permissions
+        invoker.member, tuple(channel_access.guild.role_ids), invoker.user, channel_access.permissions
     )
     return view
 
