@@ -802,9 +802,9 @@ export type LintFinding = {
   message: string;
   /** Number of times that the problem occurred. */
   times?: number;
-  /** The time at which a change takes effect; null for other rules. */
+  /** Time at which the dated change takes effect; null unless `rule` is `dated_change`. */
   date?: string | null;
-  /** Names of the unused intents; empty for other rules. */
+  /** Names of the unused intents; empty unless `rule` is `unused_intent`. */
   intents?: Array<string>;
 };
 

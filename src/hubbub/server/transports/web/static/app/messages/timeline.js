@@ -1,6 +1,6 @@
 /** The message list of a channel, with infinite scrolling in both directions. */
 
-import { ChannelType, MessageFlags, Permissions, isThread } from "../network/enums.js";
+import { MessageFlags } from "../network/enums.js";
 import { isNewer } from "../network/ids.js";
 import { markRead, resumeReading } from "../state/read_markers.js";
 import { h, icon, reconcile, setChildren } from "../ui/dom.js";
@@ -11,9 +11,8 @@ import { showNotice } from "../ui/notices.js";
 import { matchShortcut } from "../ui/shortcuts.js";
 import { formatDay } from "../ui/times.js";
 import { t } from "../ui/translation.js";
-import { channelIconName, channelTitle, conversationIcon } from "../content/avatars.js";
 import { summarizeMessage } from "../content/message_text.js";
-import { openInviteLink } from "../guilds/menu.js";
+import { buildBeginning } from "./beginning.js";
 import { FrameBatches } from "./frame_batches.js";
 import { buildMessageRow, buildPendingRow, isGroupedWithPrevious, messageRowVersion } from "./row.js";
 import { MessageSelection } from "./selection.js";
@@ -107,7 +106,7 @@ class Timeline extends LayoutPart {
     // Reading positions forces a layout, which is not necessary at the bottom.
     const anchor = staysAtBottom ? null : this.#findAnchor();
     const entries = [];
-    if (this.log.atOldest) entries.push({ key: "beginning", version: "", build: () => this.#buildBeginning() });
+    if (this.log.atOldest) entries.push({ key: "beginning", version: "", build: () => buildBeginning(this.context) });
     let [previousMessage, day, isNew] = [null, "", false];
     const batch = this.#batches.takeNext(this.log.messages, state.me.id, staysAtBottom);
     if (!batch.isComplete) drawInNextFrame(this.#drawMore, true);
@@ -282,37 +281,6 @@ class Timeline extends LayoutPart {
       );
   }
 
-  #buildBeginning() {
-    const { state, channelId } = this.context;
-    const channel = state.channels.get(channelId);
-    const canReadHistory = state.can(channelId, Permissions.READ_MESSAGE_HISTORY);
-    if (channel === undefined || !canReadHistory)
-      return h(
-        "li",
-        { class: "beginning" },
-        h("p", { class: "muted" }, t("You do not have permission to read older messages.")),
-      );
-    const title = channelTitle(channel, state);
-    return h(
-      "li",
-      { class: "beginning" },
-      channel.guild_id
-        ? h("span", { class: "beginning-icon", "aria-hidden": "true" }, icon(channelIconName(channel)))
-        : conversationIcon(channel, title),
-      h("p", { class: "beginning-title", dir: "auto" }, channel.guild_id && !isThread(channel) ? `#${title}` : title),
-      h("p", { class: "muted" }, beginningText(channel)),
-      channel.topic ? h("p", { class: "muted message-text", dir: "auto" }, channel.topic) : null,
-      channel.guild_id && !isThread(channel) && state.can(channelId, Permissions.CREATE_INSTANT_INVITE)
-        ? h(
-            "button",
-            { type: "button", class: "button quiet small", onclick: () => openInviteLink(this.context, channel) },
-            icon("invite"),
-            t("Invite people"),
-          )
-        : null,
-    );
-  }
-
   #onScroll() {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
     // A change of the layout also causes this event, before the resize observer runs. Only the user scrolls up.
@@ -413,14 +381,6 @@ export function focusRow(list, row) {
   for (const tabbableRow of list.querySelectorAll(".message[tabindex='0']")) tabbableRow.setAttribute("tabindex", "-1");
   row.setAttribute("tabindex", "0");
   row.focus({ preventScroll: true });
-}
-
-/** Return the text at the beginning of a channel, thread or conversation. */
-function beginningText(channel) {
-  if (isThread(channel)) return t("This is the beginning of the thread.");
-  if (channel.guild_id) return t("This is the beginning of the channel.");
-  if (channel.type === ChannelType.GROUP_DM) return t("This is the beginning of the group.");
-  return t("This is the beginning of your conversation.");
 }
 
 customElements.define("hubbub-timeline", Timeline);
