@@ -37,6 +37,8 @@ OpenPage = Callable[..., AbstractAsyncContextManager[Any]]
 """Function that opens a page: `async with open_page(width=360, has_script=False) as page`. Its context is closed on exit."""
 
 
+# pytest-xdist reads the groups in the same hook.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the tests of this folder on the event loop of the session, which the shared browser is bound to.
 
@@ -66,6 +68,8 @@ async def running_chromium(program: str | None) -> AsyncIterator[Any]:
     if program is None:
         pytest.skip("Chromium is not installed: make browser")
     playwright = pytest.importorskip("playwright.async_api", reason="playwright is not installed")
+    # The default of 5 seconds is too short for a machine that runs several browsers.
+    playwright.expect.set_options(timeout=60_000)
     async with playwright.async_playwright() as driver:
         arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
         arguments.append("--disable-dev-shm-usage")
