@@ -12,7 +12,7 @@ import { matchShortcut } from "../ui/shortcuts.js";
 import { formatDay } from "../ui/times.js";
 import { t } from "../ui/translation.js";
 import { summarizeMessage } from "../content/message_text.js";
-import { buildBeginning } from "./beginning.js";
+import { buildBeginning } from "./channel_start.js";
 import { FrameBatches } from "./frame_batches.js";
 import { buildMessageRow, buildPendingRow, isGroupedWithPrevious, messageRowVersion } from "./row.js";
 import { MessageSelection } from "./selection.js";
