@@ -2,6 +2,9 @@
 
 A server that is gone closes its connections. A server that is paused or behind a broken network is silent, and units of
 work would wait for it for minutes. The monitor has its own connection and thread, so that nothing else delays it.
+
+A process can also be silent for the server: it is paused, or its network is broken, in the middle of a transaction. The rows that
+the transaction changed stay locked as long as its connection is open, so the monitors of the other processes end it.
 """
 
 import logging
@@ -13,6 +16,7 @@ from typing import Final
 
 import psycopg
 
+from hubbub.server.core.migrations import CONNECTION_NAME_PATTERN
 from hubbub.server.core.postgres_connection import RoundTrips
 
 log = logging.getLogger(__name__)
@@ -25,9 +29,23 @@ RESPONSE_SECONDS_MAX: Final = 2.5
 """Time in seconds within which the server must respond to a check."""
 OUTAGE_SECONDS_MAX: Final = 3.0
 """Time in seconds for which connections may fail, as during a restart, before units of work fail instead of waiting."""
+SILENT_TRANSACTION_SECONDS_MAX: Final = 5.0
+"""Time in seconds for which a transaction that has written may wait for the next statement of its process.
+
+It is less than the time for which a contended unit is repeated, so that a unit that needs the locked rows succeeds."""
 _CONNECT_SECONDS_MAX: Final = 2
 """Timeout of a new connection in seconds while the server counts as reachable."""
 _RECONNECT_SECONDS_MAX: Final = 4
+_END_SILENT_TRANSACTIONS: Final = f"""
+SELECT application_name, COALESCE(host(client_addr), 'this machine'), pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE datname = current_database() AND usename = current_user AND application_name LIKE '{CONNECTION_NAME_PATTERN}'
+AND backend_xid IS NOT NULL AND wait_event IN ('ClientRead', 'ClientWrite')
+AND state_change < clock_timestamp() - INTERVAL '{SILENT_TRANSACTION_SECONDS_MAX} seconds'
+""".encode()
+"""Query that ends transactions whose process is silent, and returns the name and the host of each.
+
+The connection of such a transaction is closed, because PostgreSQL cannot end the transaction alone. A transaction without an ID
+has locked no rows, so a long read is not affected."""
 
 
 class ConnectionMonitor:
@@ -70,7 +88,11 @@ class ConnectionMonitor:
                         continue
                     timeout_seconds = _CONNECT_SECONDS_MAX if is_reachable else _RECONNECT_SECONDS_MAX
                     connection = psycopg.connect(self._url, autocommit=True, connect_timeout=timeout_seconds)
-                _check(connection)
+                for name, host in _check(connection):
+                    log.warning(
+                        "Ended a transaction whose process did not respond, and which kept rows locked",
+                        extra={"connection": name, "host": host},
+                    )
             except psycopg.Error as error:
                 if connection is not None:
                     connection.close()
@@ -90,16 +112,23 @@ class ConnectionMonitor:
             connection.close()
 
 
-def _check(connection: psycopg.Connection) -> None:
-    """Send a query and wait for its result. Raise OperationalError if it does not arrive in time."""
+def _check(connection: psycopg.Connection) -> list[tuple[str, str]]:
+    """End silent transactions, and return the name and the host of their connections.
+
+    Raise OperationalError if the result of the query does not arrive in time."""
     pgconn = connection.pgconn
     deadline = time.monotonic() + RESPONSE_SECONDS_MAX
-    pgconn.send_query(b"SELECT 1")
+    pgconn.send_query(_END_SILENT_TRANSACTIONS)
     pgconn.flush()
+    ended: list[tuple[str, str]] = []
     while True:
         while not pgconn.is_busy():
-            if pgconn.get_result() is None:
-                return
+            if (result := pgconn.get_result()) is None:
+                return ended
+            ended += [
+                ((result.get_value(row, 0) or b"").decode(), (result.get_value(row, 1) or b"").decode())
+                for row in range(result.ntuples)
+            ]
         remaining_seconds = deadline - time.monotonic()
         if remaining_seconds <= 0 or not select.select([pgconn.socket], [], [], remaining_seconds)[0]:
             raise psycopg.OperationalError(f"no response within {RESPONSE_SECONDS_MAX} s")

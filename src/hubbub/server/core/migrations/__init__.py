@@ -57,6 +57,9 @@ APPLIED_SQL: Final = (
 )
 """Query whose rows are the arguments of `AppliedMigration.from_row`."""
 
+CONNECTION_NAME_PATTERN: Final = "hubbub % schema %"
+"""Pattern of LIKE for the `application_name` of the connections of all versions (`connection_name`)."""
+
 SCHEMA_SQL: Final = "SELECT MAX(number) FROM schema_migrations"
 """Query of the schema of a database, which is the number of its last migration."""
 
@@ -355,7 +358,7 @@ def _require_current_processes(connection: "psycopg.Connection", migration: Migr
         return
     rows = connection.execute(
         "SELECT DISTINCT application_name, COALESCE(host(client_addr), 'this machine') FROM pg_stat_activity"
-        " WHERE datname = current_database() AND application_name LIKE 'hubbub % schema %'"
+        f" WHERE datname = current_database() AND application_name LIKE '{CONNECTION_NAME_PATTERN}'"
     ).fetchall()
     outdated_processes = [
         f"{name} from {address}"
