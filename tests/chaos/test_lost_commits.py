@@ -22,7 +22,10 @@ CREATE CONSTRAINT TRIGGER slow_commit AFTER INSERT ON notes DEFERRABLE INITIALLY
 FOR EACH ROW EXECUTE FUNCTION wait_in_commit();
 """
 """Table whose inserts make COMMIT wait until the test releases a lock."""
-WAITING_COMMITS = "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND query = 'COMMIT'"
+WAITING_COMMITS = """
+SELECT COUNT(*) FROM pg_stat_activity
+WHERE datname = current_database() AND wait_event = 'PgSleep' AND query = 'COMMIT'
+"""
 
 
 @asynccontextmanager
