@@ -5,9 +5,14 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from hubbub.protocol.enums import RecurrenceFrequency
 from hubbub.server.core.event_dispatch import Dispatch
+from tests import media
 from tests.chaos.history import check_client_state
-from tests.world import World
+from tests.server.places.scheduled_events import HOUR_MS, create_event, external_event, timestamp
+from tests.server.places.test_soundboard import create_sound
+from tests.server.talk.private_channels import create_group
+from tests.world import NOW_MS, World
 
 
 @dataclass
@@ -70,6 +75,56 @@ async def test_a_late_event_does_not_restore_an_earlier_state(world: World) -> N
     }
     assert contents == {message["id"]: "value 2", created_ids[0]: "value 2"}
     assert [frame["t"] for frame in session.dispatches].count("MESSAGE_CREATE") == 1
+    fresh_session = await bob.connect()
+    assert check_client_state(session.dispatches, fresh_session.dispatches) == []
+
+
+async def test_a_late_event_does_not_undo_a_later_event_of_another_kind(world: World) -> None:
+    alice, bob, carol, dave = [await world.user(name) for name in ("alice", "bob", "carol", "dave")]
+    guild = await world.guild(alice, bob, carol, dave)
+    message = await guild.send_message(alice)
+    channel_path, thread_id = f"/channels/{guild.general}", await bob.create_thread(guild.general)
+    (await alice.put(f"{channel_path}/messages/pins/{message['id']}")).ok()
+    role_id = await guild.role("deleted")
+    private_channel = (await bob.post("/users/@me/channels", json={"recipient_id": str(carol.id)})).ok()
+    rule = {"start": timestamp(NOW_MS + HOUR_MS), "frequency": RecurrenceFrequency.DAILY, "interval": 1}
+    events = [await create_event(alice, guild, external_event(recurrence_rule=rule)) for _ in range(2)]
+    event_paths = [f"/guilds/{guild.id}/scheduled-events/{event['id']}" for event in events]
+    exception_body = {"original_scheduled_start_time": rule["start"], "scheduled_start_time": timestamp(NOW_MS + 1)}
+    emoji_body = {"name": "horn", "image": media.data_uri(media.png(), "image/png")}
+    emoji = (await alice.post(f"/guilds/{guild.id}/emojis", json=emoji_body)).ok()
+    sound = await create_sound(alice, guild)
+    group_path = f"/channels/{(await create_group(alice, bob, dave))['id']}"
+    session = await bob.connect()
+    late = LatePublications(world)
+
+    async def change_first() -> None:
+        (await alice.patch(channel_path, json={"topic": "late"})).ok()
+        (await bob.patch(f"/channels/{thread_id}", json={"name": "late"})).ok()
+        (await alice.put(f"/guilds/{guild.id}/members/{bob.id}/roles/{role_id}")).ok()
+        (await bob.delete(f"/channels/{private_channel['id']}")).ok()
+        (await alice.patch(event_paths[0], json={"name": "late"})).ok()
+        (await alice.post(f"{event_paths[1]}/exceptions", json=exception_body)).ok()
+        sound_path = f"/guilds/{guild.id}/soundboard-sounds/{sound['sound_id']}"
+        (await alice.patch(sound_path, json={"emoji_id": emoji["id"]})).ok()
+        (await alice.patch(group_path, json={"name": "late"})).ok()
+
+    await late.hold(change_first)
+    (await alice.delete(f"{channel_path}/messages/pins/{message['id']}")).ok()
+    (await carol.put(f"/channels/{thread_id}/thread-members/@me")).ok()
+    (await alice.delete(f"/guilds/{guild.id}/roles/{role_id}")).ok()
+    (await bob.post("/users/@me/channels", json={"recipient_id": str(carol.id)})).ok()
+    (await alice.post(f"{event_paths[0]}/exceptions", json=exception_body)).ok()
+    (
+        await alice.patch(event_paths[1], json={"recurrence_rule": rule | {"start": timestamp(NOW_MS + 2 * HOUR_MS)}})
+    ).ok()
+    (await alice.delete(f"/guilds/{guild.id}/emojis/{emoji['id']}")).ok()
+    (await alice.put(f"{group_path}/recipients/{carol.id}", json={})).ok()
+    late.publish()
+    # Late messages are not repeated, so the last message of a channel is known from the next message on.
+    (await alice.post(f"{group_path}/messages", json={"content": "next"})).ok()
+
+    await session.wait_delivered()
     fresh_session = await bob.connect()
     assert check_client_state(session.dispatches, fresh_session.dispatches) == []
 

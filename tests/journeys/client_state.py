@@ -286,9 +286,10 @@ class ClientState:
         self.private_channels.pop(payload["id"], None)
 
     def private_channel_recipient_add(self, payload: Any) -> None:
-        """Add a recipient to a group."""
-        if payload["channel_id"] in self.private_channels:
-            self.private_channels[payload["channel_id"]]["recipients"].append(payload["user"])
+        """Add or replace a recipient of a group."""
+        if (channel := self.private_channels.get(payload["channel_id"])) is not None:
+            self.private_channel_recipient_remove(payload)
+            channel["recipients"].append(payload["user"])
 
     def private_channel_recipient_remove(self, payload: Any) -> None:
         """Remove a recipient from a group."""
@@ -314,8 +315,11 @@ class ClientState:
         channel, member = guild["channels"].get(channel_id), guild["members"].get(self.user_id)
         if channel is None or member is None or channel["flags"] & ChannelFlags.CHANNEL_OBFUSCATED:
             return 0
+        # Client libraries ignore roles that they do not know: between a late event and the repeated deletion of a role.
         permissions_by_role_id = {
-            role_id: int(guild["roles"][role_id]["permissions"]) for role_id in [guild["id"], *member["roles"]]
+            role_id: int(guild["roles"][role_id]["permissions"])
+            for role_id in [guild["id"], *member["roles"]]
+            if role_id in guild["roles"]
         }
         base = base_permissions(
             guild["owner_id"] == self.user_id, permissions_by_role_id.pop(guild["id"]), permissions_by_role_id.values()

@@ -9,7 +9,7 @@ Stamps tell the order: a transaction that sees or overwrites a change has a high
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -25,18 +25,40 @@ REMEMBERED_SECONDS: Final = 120.0
 REMEMBERED_EVENTS_MAX: Final = 1024
 """Maximum number of remembered events of a subject about messages, and of others."""
 
-_VERBS: Final = ("_CREATE", "_UPDATE", "_DELETE", "_ADD", "_REMOVE", "_DELETE_BULK")
-_GUILD_UPDATE: Final = "GUILD_UPDATE"
-_UNORDERED_FAMILIES: Final = frozenset({"MESSAGE_REACTION", "MESSAGE_POLL_VOTE", "GUILD_SCHEDULED_EVENT_USER"})
-"""Families of events that clients count, so that a repeated event would change the count."""
-_FAMILIES_OUTSIDE_READY: Final = frozenset(
-    {"MESSAGE", "LOBBY_MESSAGE", "INTERACTION", "INTERACTION_MODAL", "GUILD_AUDIT_LOG_ENTRY"}
+_VERBS: Final = (
+    *("_CREATE", "_UPDATE", "_UPDATE_V2", "_DELETE", "_DELETE_BULK"),
+    *("_ADD", "_REMOVE", "_CONNECT", "_DISCONNECT"),
 )
-"""Families of objects that a new session does not contain, so that a new session would not correct them."""
-_LATER_CREATIONS: Final = frozenset({"GUILD_CREATE", "GUILD_ROLE_CREATE"})
-"""Events of a creation that may follow another event: the user joined a guild again; GUILD_UPDATE contains all roles."""
-_COUNTED_EVENTS: Final = frozenset({"GUILD_MEMBER_ADD", "GUILD_MEMBER_REMOVE"})
+_GUILD_UPDATE: Final = "GUILD_UPDATE"
+UNORDERED_FAMILIES: Final = frozenset({"MESSAGE_REACTION", "MESSAGE_POLL_VOTE", "GUILD_SCHEDULED_EVENT_USER"})
+"""Families of events that clients count, so that a repeated event would change the count."""
+FAMILIES_OUTSIDE_READY: Final = frozenset(
+    {"MESSAGE", "LOBBY_MESSAGE", "INTERACTION", "INTERACTION_MODAL", "ACTIVITY_INVITE", "GUILD_AUDIT_LOG_ENTRY"}
+)
+"""Families of objects that a new session does not contain, so that a new session would not correct them.
+
+Their creations have new IDs, so no late event is about the same object."""
+COUNTED_EVENTS: Final = frozenset({"GUILD_MEMBER_ADD", "GUILD_MEMBER_REMOVE"})
 """Events that change the member count of a client, so that they cannot be repeated."""
+_CONTAINING_FAMILIES: Final[Mapping[str, str]] = {
+    "CHANNEL_PINS": "CHANNEL",
+    "CHANNEL_RECIPIENT": "CHANNEL",
+    "GUILD_ROLE": "GUILD",
+    "GUILD_SCHEDULED_EVENT_EXCEPTION": "GUILD_SCHEDULED_EVENT",
+    "GUILD_SCHEDULED_EVENT_EXCEPTIONS": "GUILD_SCHEDULED_EVENT",
+    "GUILD_SOUNDBOARD_SOUNDS": "GUILD_SOUNDBOARD_SOUND",
+    # Pins of a thread are reported as those of a channel.
+    "THREAD": "CHANNEL",
+    "THREAD_MEMBER": "CHANNEL",
+    "THREAD_MEMBERS": "CHANNEL",
+}
+"""The family whose events contain the state that events of another family change, or the reverse."""
+_FAMILIES: Final[Mapping[str, str]] = {"MESSAGE_ACK": "READ_STATE"}
+"""Families of the events whose name does not contain it."""
+_CHANNEL_FAMILIES: Final = frozenset({"CHANNEL", "READ_STATE"})
+"""Families whose objects are identified by the ID of their channel."""
+_FURTHER_FAMILIES: Final[Mapping[str, str]] = {"GUILD_ROLE_DELETE": "GUILD_MEMBER"}
+"""The family whose objects an event changes in addition to its own: clients remove a deleted role from all members."""
 
 
 class _Reference(msgspec.Struct):
@@ -54,12 +76,13 @@ class _Identity(msgspec.Struct):
     sound_id: str | None = None
     role_id: str | None = None
     code: str | None = None
+    channel_id: str | None = None
     user_id: str | None = None
     role: _Reference | None = None
     user: _Reference | None = None
 
 
-class _Kind(NamedTuple):
+class EventKind(NamedTuple):
     """What the name of an event says about its order."""
 
     family: str
@@ -71,13 +94,15 @@ class _Kind(NamedTuple):
 
 
 @cache
-def _kind_of(event: str) -> _Kind:
-    family = next((event.removesuffix(verb) for verb in reversed(_VERBS) if event.endswith(verb)), "")
-    if family in _UNORDERED_FAMILIES:
+def find_kind(event: str) -> EventKind:
+    """Return what the name of an event says about its order."""
+    family = _FAMILIES.get(event) or next((event.removesuffix(verb) for verb in _VERBS if event.endswith(verb)), "")
+    if family in UNORDERED_FAMILIES:
         family = ""
-    is_later = bool(family) and (not event.endswith("_CREATE") or event in _LATER_CREATIONS)
-    # GUILD_UPDATE contains the roles.
-    return _Kind("GUILD" if family == "GUILD_ROLE" else family, is_later, family not in _FAMILIES_OUTSIDE_READY)
+    is_in_ready = family not in FAMILIES_OUTSIDE_READY
+    # An object that clients store may be created again: a closed channel is opened, a user joins a guild or a lobby again.
+    is_later = bool(family) and (is_in_ready or not event.endswith("_CREATE"))
+    return EventKind(_CONTAINING_FAMILIES.get(family, family), is_later, is_in_ready)
 
 
 def _find_identity(dispatch: Dispatch) -> frozenset[str]:
@@ -90,6 +115,8 @@ def _find_identity(dispatch: Dispatch) -> frozenset[str]:
         return frozenset()
     if identity.id is not None:
         return frozenset({identity.id})
+    if find_kind(dispatch.event).family in _CHANNEL_FAMILIES and identity.channel_id is not None:
+        return frozenset({identity.channel_id})
     if identity.ids:
         return frozenset(identity.ids)
     references = (None if reference is None else reference.id for reference in (identity.role, identity.user))
@@ -102,6 +129,8 @@ def _find_identity(dispatch: Dispatch) -> frozenset[str]:
         identity.code,
     )
     found_ids = [id for id in (*ids, identity.user_id, *references) if id is not None]
+    if not found_ids and identity.channel_id is not None:
+        found_ids = [identity.channel_id]
     return frozenset({":".join(found_ids)}) if found_ids else frozenset()
 
 
@@ -134,7 +163,7 @@ class EventOrder:
 
         def receive(dispatch: Dispatch) -> None:
             deliver(dispatch)
-            if dispatch.stamp and (kind := _kind_of(dispatch.event)).family:
+            if dispatch.stamp and (kind := find_kind(dispatch.event)).family:
                 for later_event in self._find_later(subject, dispatch, kind):
                     deliver(later_event)
                 if kind.is_later:
@@ -150,7 +179,7 @@ class EventOrder:
             if not recent.events:
                 del self._recent[key]
 
-    def _find_later(self, subject: str, dispatch: Dispatch, kind: _Kind) -> list[Dispatch]:
+    def _find_later(self, subject: str, dispatch: Dispatch, kind: EventKind) -> list[Dispatch]:
         """Return the events to deliver after an event: later ones about its object, or a gap if they cannot be repeated."""
         recent = self._recent.get((subject, kind.is_in_ready))
         forgotten_stamp = max(self._forgotten_stamp, 0 if recent is None else recent.forgotten_stamp)
@@ -161,21 +190,25 @@ class EventOrder:
         candidates = [
             event
             for _, event in recent.events
-            if event.stamp > dispatch.stamp and _kind_of(event.event).family == kind.family
+            if event.stamp > dispatch.stamp
+            and kind.family in (find_kind(event.event).family, _FURTHER_FAMILIES.get(event.event))
         ]
         identities = [_find_identity(dispatch)] if candidates else []
         later_events: list[Dispatch] = []
         for event in sorted(candidates, key=lambda event: event.stamp):
+            if find_kind(event.event).family != kind.family:
+                later_events.append(event)
+                continue
             identity = _find_identity(event)
             # A repeated event is itself followed by the later events about its objects.
             if any(_has_same_object(identity, other) for other in identities):
                 later_events.append(event)
                 identities.append(identity)
-        if any(event.event in _COUNTED_EVENTS for event in later_events):
+        if any(event.event in COUNTED_EVENTS for event in later_events):
             return [_create_gap(dispatch)]
         return later_events
 
-    def _remember(self, subject: str, dispatch: Dispatch, kind: _Kind) -> None:
+    def _remember(self, subject: str, dispatch: Dispatch, kind: EventKind) -> None:
         recent = self._recent.setdefault((subject, kind.is_in_ready), _RecentEvents())
         recent.events.append((asyncio.get_running_loop().time(), dispatch))
         recent.newest_stamp = max(recent.newest_stamp, dispatch.stamp)
