@@ -45,7 +45,7 @@ DRY_RUN_TARGET_PATTERN: Final = re.compile(r"make (?:test|chaos|fuzz|check|forma
 NOT_RUN_COMMANDS: Final[dict[str, str]] = {
     "/opt/hubbub/bin/pip install 'hubbub[server]'": "downloads packages; tests/deploy installs the wheel",
     "pip install 'hubbub[server]'": "downloads packages; tests/deploy installs the wheel",
-    "pipx install 'hubbub[server]'": "downloads packages; tests/deploy installs the wheel",
+    "pipx install 'hubbub[server]'": "downloads packages; tests/deploy runs it with a package index of its own",
     "systemctl enable --now hubbub": "changes the system",
     "docker build --tag hubbub .": "needs Docker; the release workflow builds the image",
     "docker run --read-only --tmpfs /tmp --volume hubbub:/data --publish 8080:8080 "
@@ -71,9 +71,12 @@ NOT_RUN_COMMANDS: Final[dict[str, str]] = {
     'hubbub replay session.jsonl --program "python bot.py"': "needs a recording; tests/server/test_recordings.py",
     "hubbub doctor --url https://chat.example.org --token-file token": "shows a problem of a proxy; tests/deploy/test_proxies.py",
     "hubbub top": "runs until Ctrl-C; tests/server/test_top.py",
-    "uvx --from 'hubbub[server]' hubbub dev": "downloads packages; tests/deploy installs the wheel",
-    "pipx run build": "downloads packages; tests/deploy builds the archives",
+    "uvx --from 'hubbub[server]' hubbub dev": "downloads packages; tests/deploy runs it with a package index of its own",
+    "pipx run --spec build pyproject-build": "downloads packages; tests/deploy builds the archives",
     '/tmp/hubbub/bin/pip install "$(ls dist/*.whl)[server]"': "downloads packages; tests/deploy installs the wheel",
+    "podman build --tag hubbub .": "needs Podman and the base image; the release workflow builds the image",
+    "podman run --detach --name hubbub --read-only --tmpfs /tmp --cap-drop ALL hubbub": "needs Podman and the image",
+    "podman healthcheck run hubbub": "needs Podman and the image",
     'git tag --annotate v0.1.0 --message "Hubbub 0.1.0"': "changes the repository",
     "git push origin v0.1.0": "changes the repository",
 }

@@ -29,6 +29,7 @@ from packaging.utils import canonicalize_name
 from hubbub.server.terminal import SERVER_MODULES
 from tests.contract.language import ROOT
 from tests.contract.shell import choose_free_port
+from tests.deploy import wheelhouse
 from tests.third_party_files import needs_call_files
 
 TIMEOUT_SECONDS: Final = 60.0
@@ -112,6 +113,29 @@ def closure(required_name: list[Requirement], extras: set[str]) -> dict[str, imp
     return found_distributions
 
 
+@contextlib.contextmanager
+def run_server(command: list[str], folder: Path, environ: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """Run a server in a folder and yield the content of its ready file; it must stop with 0 after the block."""
+    ready, log = folder / "ready.json", folder / "log"
+    ready.unlink(missing_ok=True)
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command, cwd=folder, env=environ | {"HUBBUB_READY_FILE": str(ready)}, stdout=output, stderr=output
+        )
+    try:
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        while not ready.exists():
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.02)
+        yield json.loads(ready.read_text())
+        process.terminate()
+        assert process.wait(TIMEOUT_SECONDS) == 0, log.read_text()
+    finally:
+        process.kill()
+        process.wait()
+
+
 class Environment:
     """A virtual environment with the wheel, the packages of some extras, and other packages."""
 
@@ -151,31 +175,10 @@ class Environment:
             timeout=TIMEOUT_SECONDS,
         )
 
-    @contextlib.contextmanager
-    def server(self, *arguments: str) -> Iterator[dict[str, Any]]:
-        """Run a server on a free port and yield the content of its ready file."""
-        ready, log = self.folder / "ready.json", self.folder / "log"
-        ready.unlink(missing_ok=True)
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                [str(self.program("hubbub")), *arguments, "--port", "0", "--ready-file", str(ready)],
-                cwd=self.folder,
-                env=self.variables,
-                stdout=output,
-                stderr=output,
-            )
-        try:
-            deadline = time.monotonic() + TIMEOUT_SECONDS
-            while not ready.exists():
-                assert process.poll() is None, log.read_text()
-                assert time.monotonic() < deadline, log.read_text()
-                time.sleep(0.02)
-            yield json.loads(ready.read_text())
-            process.terminate()
-            assert process.wait(TIMEOUT_SECONDS) == 0, log.read_text()
-        finally:
-            process.kill()
-            process.wait()
+    def server(self, *arguments: str) -> contextlib.AbstractContextManager[dict[str, Any]]:
+        """Run a server on a free port until the end of the block, and return the content of its ready file."""
+        command = [str(self.program("hubbub")), *arguments, "--port", "0"]
+        return run_server(command, self.folder, self.variables)
 
 
 @pytest.fixture(scope="module")
@@ -188,6 +191,19 @@ def base_install(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Envir
 def server_install(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     """The environment that `pip install 'hubbub[server]' pytest` creates."""
     return Environment(tmp_path_factory.mktemp("server"), wheel, {"server"}, other_packages=("pytest",))
+
+
+@pytest.fixture(scope="module")
+def package_index(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a package index with the wheel and its requirements, on this machine."""
+    folder = tmp_path_factory.mktemp("index")
+    for name, distribution in closure(requirements(wheel), {"server"}).items():
+        (folder / name).mkdir()
+        wheelhouse.pack(distribution, folder / name)
+    (folder / "hubbub").mkdir()
+    shutil.copy(wheel, folder / "hubbub")
+    with wheelhouse.serve(folder) as url:
+        yield url
 
 
 def fetch(url: str) -> tuple[int, str]:
@@ -328,6 +344,41 @@ def test_a_base_install_names_the_extra_of_a_server_command(base_install: Enviro
     assert completed.stderr.endswith("run: pip install 'hubbub[server]'\n")
     assert completed.stderr.count("\n") == 1
     assert not (base_install.folder / "hubbub-data").exists()
+
+
+@pytest.mark.parametrize(
+    "commands",
+    [
+        ("uvx --from 'hubbub[server]' hubbub dev",),
+        ("pipx install 'hubbub[server]'", "hubbub dev"),
+    ],
+    ids=["uvx", "pipx"],
+)
+def test_the_commands_of_the_readme_install_and_start_the_demo_platform(
+    package_index: str, tmp_path: Path, commands: tuple[str, ...]
+) -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert all(f"$ {command}\n" in readme for command in commands)
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("uv", "uvx", "pipx"):
+        (programs / name).symlink_to(Path(sys.executable).with_name(name))
+    environ = {
+        "HOME": str(tmp_path),
+        "PATH": f"{tmp_path}/.local/bin:{programs}:/usr/bin:/bin",
+        "UV_PYTHON": sys.executable,
+        "UV_DEFAULT_INDEX": package_index,
+        "HUBBUB_PORT": "0",
+        "HUBBUB_GATEWAY_DRAIN_MS": "0",
+    }
+    *installations, start = commands
+    for command in installations:
+        completed = subprocess.run(
+            ["sh", "-c", command], cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=TIMEOUT_SECONDS
+        )
+        assert completed.returncode == 0, completed.stdout + completed.stderr
+    with run_server(["sh", "-c", f"exec {start}"], tmp_path, environ) as document:
+        assert fetch(f"{document['web']}/app")[0] == 200
 
 
 def dry_run(folder: Path, target: str) -> str:
