@@ -2,6 +2,8 @@
 
 import pytest
 
+from hubbub.protocol.enums import OverwriteType
+from hubbub.protocol.permissions import Permissions
 from tests.web.calls import (
     OpenCall,
     call_button,
@@ -108,6 +110,23 @@ async def test_sharing_stops_with_the_button_of_the_browser(call: OpenCall) -> N
     )
     await tom.page.get_by_label("Screen of nora").wait_for(state="detached")
     await call_button(nora, "Share screen").wait_for()
+
+
+async def test_a_shared_screen_ends_when_its_user_loses_the_permission(call: OpenCall) -> None:
+    nora, tom = call.windows
+    await call_button(tom, "Share screen").click()
+    await wait_video(nora, tom.user.id, "Screen of tom")
+    path = f"/channels/{call.channel_id}/permissions/{tom.user.id}"
+    overwrite = {"type": OverwriteType.MEMBER, "deny": str(int(Permissions.STREAM))}
+    (await call.guild.owner.put(path, json=overwrite)).ok()
+    await tom.page.get_by_text("Your video stopped: you may not share video in this channel any more.").wait_for()
+    await nora.page.get_by_label("Screen of tom").wait_for(state="detached")
+    assert (await inspect_devices(tom))["videoType"] is None
+    for name in ("Stop sharing", "Share screen", "Turn on camera"):
+        await expect(call_button(tom, name)).to_have_count(0)
+    (await call.guild.owner.delete(path)).ok()
+    await call_button(tom, "Turn on camera").click()
+    await wait_video(nora, tom.user.id, "Camera of tom")
 
 
 async def test_push_to_talk_sends_only_while_the_key_is_pressed_and_the_sound_of_a_screen(call: OpenCall) -> None:

@@ -60,6 +60,11 @@ class VoiceTicket(msgspec.Struct, frozen=True, kw_only=True):
     failures: int
     """Number of recent rejections by the voice server."""
 
+    @property
+    def is_in_guild(self) -> bool:
+        """Whether the call is in a guild channel, where permissions apply."""
+        return self.channel_id != self.server_id
+
 
 class VoiceTickets(Protocol):
     """Queries and updates that the App provides to the voice server."""
@@ -70,6 +75,14 @@ class VoiceTickets(Protocol):
 
     def find_ticket_of_user(self, tx: Tx, server_id: int, user_id: int) -> VoiceTicket | None:
         """Return a user's ticket in a guild, lobby or private channel, or None."""
+        ...
+
+    def allows_video(self, tx: Tx, ticket: VoiceTicket, now_ms: int) -> bool:
+        """Return whether the user may send video in the call; `now_ms` (Unix milliseconds) decides whether a timeout is over."""
+        ...
+
+    def on_video_forbidden(self, call: Call, ticket: VoiceTicket) -> None:
+        """Remove camera and screen from the voice state of a user who may not send video (any more)."""
         ...
 
     def on_connected(self, call: Call, ticket: VoiceTicket) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from hubbub.protocol.enums import VoiceCloseCode
+from hubbub.protocol.enums import OverwriteType, VoiceCloseCode
+from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.voice import VoiceOpcode
 from hubbub.server.transports.voice.bitrate import BITRATE_MIN
 from hubbub.server.transports.voice.webrtc import browsers
@@ -418,6 +419,31 @@ async def test_video_and_key_frame_requests_are_forwarded(
     limit = await receive_feedback(browser, APPLICATION_FEEDBACK)
     assert 2_400_000 < read_bitrate(limit) <= 2_500_000
     assert limit[20:24] == struct.pack(">I", own_ssrc)
+
+
+async def test_the_video_of_a_browser_ends_when_its_member_loses_the_permission(
+    world: World, guild: Guild, make_caller: MakeCaller, make_browser: MakeBrowser
+) -> None:
+    viewer, browser = await make_caller(), await make_browser()
+    await viewer.join_and_connect(guild.channels["Lounge"])
+    ssrc = await start_video(browser, guild)
+    own_ssrc = browser.ssrc ^ 7
+    browser.send(browser.build_packet(fake_encrypted_frame("picture"), ssrc=own_ssrc, payload_type=0x80 | 96))
+    picture = await viewer.receive_datagram(lambda data: data[1] == 0x80 | 103)
+    assert int.from_bytes(picture[8:12], "big") == ssrc
+    assert (await viewer.next(VoiceOpcode.VIDEO))["video_ssrc"] == ssrc
+
+    path = f"/channels/{guild.channels['Lounge']}/permissions/{browser.caller.actor.id}"
+    overwrite = {"type": OverwriteType.MEMBER, "deny": str(int(Permissions.STREAM))}
+    (await guild.owner.put(path, json=overwrite)).ok()
+    assert (await viewer.next(VoiceOpcode.VIDEO))["video_ssrc"] == 0
+    dropped_count = dropped_packet_count(world, "muted")
+    browser.send(browser.build_packet(fake_encrypted_frame("hidden"), ssrc=own_ssrc, payload_type=0x80 | 96))
+    await browser.caller.send_json(VoiceOpcode.SPEAKING, {"speaking": 1, "delay": 0, "ssrc": ssrc - 1})
+    await browser.caller.heartbeat()
+    browser.send_frame(fake_encrypted_frame("voice"))
+    assert await viewer.receive_media() == (ssrc - 1, fake_encrypted_frame("voice"))
+    assert dropped_packet_count(world, "muted") == dropped_count + 1
 
 
 def read_bitrate(limit: bytes) -> int:

@@ -116,8 +116,11 @@ def move(call: Call, before: VoiceStateRow, channel_id: ChannelId) -> None:
     if before.channel_id == channel_id:
         return
     channel_access = rules.find_voice_channel_standing(call, before.guild_id, channel_id, before.user_id)
+    can_send_video = rules.can_send_video(channel_access)
     row = before._replace(
         channel_id=channel_id,
+        self_video=int(before.self_video and can_send_video),
+        self_stream=int(before.self_stream and can_send_video),
         suppress=int(rules.is_suppressed(channel_access)),
         request_to_speak_ms=None,
         joined_ms=call.now_ms,

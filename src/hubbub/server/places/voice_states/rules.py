@@ -90,6 +90,13 @@ def is_suppressed(channel_access: ChannelAccess | None) -> bool:
     return not channel_access.can(Permissions.SPEAK)
 
 
+def can_send_video(channel_access: ChannelAccess | None) -> bool:
+    """Return whether a member may send their camera or screen in a voice channel (decisions/0185).
+
+    Return False if `channel_access` is None."""
+    return channel_access is not None and channel_access.can(Permissions.STREAM)
+
+
 def require_on_stage(
     call: Call, row: VoiceStateRow | None, body: UpdateVoiceState
 ) -> tuple[VoiceStateRow, ChannelAccess]:

@@ -9,6 +9,7 @@ from hubbub.protocol import voice as protocol
 from hubbub.protocol.enums import VoiceCloseCode
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.voice import VoiceOpcode
+from hubbub.server.core.bus import Subscription
 from hubbub.server.core.clock import Timer
 from hubbub.server.core.voice import VoiceTicket
 from hubbub.server.transports.frames import BINARY, TEXT
@@ -33,6 +34,8 @@ class VoiceSession:
         "media_session_id",
         "known_ssrcs",
         "peer",
+        "permission_change_count",
+        "permission_subscription",
         "replay",
         "call",
         "speaking",
@@ -65,6 +68,10 @@ class VoiceSession:
         """The speaking flags that the client last sent."""
         self.video: protocol.Video | None = None
         """The video streams that the client last announced; None if it never announced any."""
+        self.permission_subscription: Subscription | None = None
+        """Subscription to changes of the user's permission to send video; None until the client announces video in a guild."""
+        self.permission_change_count = 0
+        """Number of received events after which the user's permissions may differ."""
         self.viewer_ids: list[UserId] | None = None
         """IDs of the viewers that the client was last informed of; None if it shares no screen."""
         self.detached_number = 0
@@ -82,6 +89,11 @@ class VoiceSession:
     def key(self) -> tuple[int, int]:
         """(server ID, user ID), which identifies the session."""
         return int(self.ticket.server_id), int(self.ticket.user_id)
+
+    @property
+    def has_announced_video(self) -> bool:
+        """Whether the client's last announcement of video contained a stream."""
+        return self.video is not None and self.video.video_ssrc != 0
 
     def send(self, op: int, payload: object) -> None:
         """Send a message that is not replayed on a resume."""
@@ -255,9 +267,20 @@ class VoiceCall:
         session.speaking = speaking
         self.send_to_others(session, VoiceOpcode.SPEAKING, _speaking_payload(session))
 
-    def set_video(self, session: VoiceSession, video: protocol.Video) -> None:
-        """Set the video streams of a member and inform the others."""
-        session.video = video
+    def start_video(self, session: VoiceSession, streams: list[protocol.Stream]) -> None:
+        """Forward the video of a member, and inform the others of its streams."""
+        session.peer.sends_video = True
+        self._set_video(session, session.peer.ssrcs[1], streams)
+
+    def end_video(self, session: VoiceSession) -> None:
+        """Stop forwarding the video of a member, and inform the others."""
+        session.peer.sends_video = False
+        self._set_video(session, 0, [])
+
+    def _set_video(self, session: VoiceSession, video_ssrc: int, streams: list[protocol.Stream]) -> None:
+        video = session.video = protocol.Video(
+            user_id=UserId(session.user_id), audio_ssrc=session.peer.ssrc, video_ssrc=video_ssrc, streams=streams
+        )
         self.send_to_others(session, VoiceOpcode.VIDEO, video)
         session.viewer_ids = None
         self.update_viewers()

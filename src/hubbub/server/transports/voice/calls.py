@@ -1,14 +1,16 @@
 """All calls of this process: sessions start with a ticket, survive reconnects, and end with the ticket or by leaving."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Coroutine
 from typing import Final
 
 from hubbub.protocol import codec
 from hubbub.protocol.enums import VoiceCloseCode
-from hubbub.server.core.bus import Bus, Subscription
+from hubbub.server.core.bus import Bus, BusError, Subscription
 from hubbub.server.core.call import Call
+from hubbub.server.core.change_relay import GUILD_GAP
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.event_dispatch import NODES_SUBJECT, Dispatch
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
@@ -28,6 +30,12 @@ MOVE_CLOSE_DELAY_SECONDS: Final = 0.25
 discord.py closes the old connection itself when it receives the new server. If the server's close arrives at the same
 time, discord.py waits for an event that it has already received, until it times out.
 """
+
+PERMISSION_RETRY_SECONDS: Final = 1.0
+"""Interval in seconds at which the permission to send video is read again while the store is unavailable."""
+
+SUBSCRIPTION_SECONDS_MAX: Final = 5.0
+"""Time in seconds for which a new subscription to a guild's events waits for the bus."""
 
 SessionKey = tuple[int, int]
 """Server ID (of the guild, lobby or private channel) and user ID."""
@@ -168,6 +176,8 @@ class Calls:
         session.has_ended = True
         if session.resume_timer is not None:
             session.resume_timer.cancel()
+        if session.permission_subscription is not None:
+            session.permission_subscription.cancel()
         if self._sessions.get(session.key) is session:
             del self._sessions[session.key]
         if self._sessions_by_token_hash.get(session.ticket.token_hash) is session:
@@ -184,6 +194,62 @@ class Calls:
         if reports_left:
             self._spawn(self._run_action(self._tickets.on_connection_ended, session.ticket))
 
+    # Permission to send video (decisions/0185)
+
+    async def allows_video(self, session: VoiceSession) -> bool:
+        """Return whether a client may send video; from then on, a loss of the permission ends the video."""
+        if not session.ticket.is_in_guild:
+            return True
+        if session.permission_subscription is None:
+            session.permission_subscription = self._bus.subscribe(
+                f"guild.{int(session.ticket.server_id)}", lambda dispatch: self._receive_guild_event(session, dispatch)
+            )
+            self._spawn(self._check_video_after_subscribing(session))
+        is_allowed, change_count = False, -1
+        while change_count != session.permission_change_count:
+            change_count = session.permission_change_count
+            is_allowed = await self._read_video_permission(session)
+        if not is_allowed:
+            await self._run_action(self._tickets.on_video_forbidden, session.ticket)
+        return is_allowed
+
+    async def _check_video_after_subscribing(self, session: VoiceSession) -> None:
+        """Check the permission again once no later change can be missed. After an outage of the bus, `refresh_all` does it."""
+        with contextlib.suppress(BusError, TimeoutError):
+            async with asyncio.timeout(SUBSCRIPTION_SECONDS_MAX):
+                await self._bus.flush()
+            await self._check_video(session)
+
+    async def _read_video_permission(self, session: VoiceSession) -> bool:
+        return await self._db.read(lambda tx: self._tickets.allows_video(tx, session.ticket, self._clock.now_ms()))
+
+    def _receive_guild_event(self, session: VoiceSession, dispatch: Dispatch) -> None:
+        has_other_subject = dispatch.refresh == "member" and dispatch.subject_id != session.user_id
+        if (dispatch.refresh and not has_other_subject) or dispatch.event == GUILD_GAP:
+            session.permission_change_count += 1
+            self._schedule_video_check(session)
+
+    def _schedule_video_check(self, session: VoiceSession) -> None:
+        if session.has_announced_video:
+            self._spawn(self._check_video(session))
+
+    async def _check_video(self, session: VoiceSession) -> None:
+        """End the video of a client that may not send it any more. While the store cannot be read, nothing is forwarded."""
+        with self._clock.working():
+            is_allowed: bool | None = None
+            while is_allowed is None and session.has_announced_video and not session.has_ended:
+                try:
+                    is_allowed = await self._read_video_permission(session)
+                except StoreUnavailable:
+                    session.peer.sends_video = False
+                    await asyncio.sleep(PERMISSION_RETRY_SECONDS)
+            if not session.has_announced_video or session.has_ended:
+                return
+            session.peer.sends_video = bool(is_allowed)
+            if not is_allowed:
+                session.call.end_video(session)
+                await self._run_action(self._tickets.on_video_forbidden, session.ticket)
+
     # Changes of voice states
 
     def _receive(self, dispatch: Dispatch) -> None:
@@ -192,9 +258,10 @@ class Calls:
             self._schedule_refresh((int(change.server_id), int(change.user_id)), has_voice_call_ended=change.has_ended)
 
     def refresh_all(self) -> None:
-        """Re-read every ticket, because the bus may have lost events."""
-        for key in self._sessions:
+        """Re-read every ticket and permission, because the bus may have lost events."""
+        for key, session in self._sessions.items():
             self._schedule_refresh(key, has_voice_call_ended=False)
+            self._schedule_video_check(session)
 
     def _schedule_refresh(self, key: SessionKey, *, has_voice_call_ended: bool) -> None:
         if key in self._sessions:

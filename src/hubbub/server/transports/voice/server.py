@@ -234,7 +234,7 @@ class VoiceServer:
         elif op == VoiceOpcode.SPEAKING:
             self._set_speaking(session, _decode(frame.d, protocol.SetSpeaking))
         elif op == VoiceOpcode.VIDEO:
-            self._set_video(session, _decode(frame.d, protocol.SetVideo))
+            await self._set_video(session, _decode(frame.d, protocol.SetVideo))
         elif op == VoiceOpcode.MEDIA_SINK_WANTS:
             quality_by_ssrc = _decode(frame.d, dict[str, Any])
             unwanted_ssrcs = [
@@ -454,25 +454,21 @@ class VoiceServer:
         session.call.set_speaking(session, speaking)
         self.calls.forwarder.start_speaking(session.peer)
 
-    def _set_video(self, session: VoiceSession, request: protocol.SetVideo) -> None:
-        """Start or stop a client's video. SSRCs other than the client's own video SSRC are ignored."""
+    async def _set_video(self, session: VoiceSession, request: protocol.SetVideo) -> None:
+        """Start or stop a client's video. SSRCs other than the client's own video SSRC are ignored.
+
+        The video of a client that may not send it does not start."""
         _, video_ssrc, _ = session.peer.ssrcs
-        sends_video = request.video_ssrc == video_ssrc
-        if not sends_video and session.video is None:
-            # discord.py sends opcode 12 also to indicate that it has no video.
+        sends_video = request.video_ssrc == video_ssrc and await self.calls.allows_video(session)
+        if session.has_ended:
             return
-        if sends_video and not session.peer.sends_video:
-            self.calls.forwarder.restart_video(session.peer)
-        session.peer.sends_video = sends_video
-        session.call.set_video(
-            session,
-            protocol.Video(
-                user_id=UserId(session.user_id),
-                audio_ssrc=session.peer.ssrc,
-                video_ssrc=video_ssrc if sends_video else 0,
-                streams=[stream for stream in request.streams if stream.ssrc == video_ssrc][:1] if sends_video else [],
-            ),
-        )
+        if sends_video:
+            if not session.peer.sends_video:
+                self.calls.forwarder.restart_video(session.peer)
+            session.call.start_video(session, [stream for stream in request.streams if stream.ssrc == video_ssrc][:1])
+        elif session.video is not None:
+            # discord.py sends opcode 12 also to indicate that it has no video.
+            session.call.end_video(session)
 
 
 def _frame_name(op: int) -> str:

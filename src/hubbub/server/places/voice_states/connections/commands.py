@@ -8,7 +8,6 @@ import msgspec
 from msgspec import UNSET
 
 from hubbub.protocol.ids import ChannelId, GuildId, UserId
-from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import voice_states as wire
 from hubbub.server.core import jobs, voice
 from hubbub.server.core.call import Call
@@ -121,8 +120,8 @@ def _connect(call: Call, request: VoiceJoinRequest) -> None:
         session_id=request.session_id,
         self_deaf=int(request.self_deaf),
         self_mute=int(request.self_mute),
-        self_video=int(request.self_video),
-        self_stream=int(request.self_stream and channel_access.can(Permissions.STREAM)),
+        self_video=int(request.self_video and rules.can_send_video(channel_access)),
+        self_stream=int(request.self_stream and rules.can_send_video(channel_access)),
         suppress=int(rules.is_suppressed(channel_access)) if state_in_channel is None else state_in_channel.suppress,
         request_to_speak_ms=None if state_in_channel is None else state_in_channel.request_to_speak_ms,
         joined_ms=call.now_ms if state_in_channel is None else state_in_channel.joined_ms,

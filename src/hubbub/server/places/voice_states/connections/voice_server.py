@@ -3,6 +3,7 @@
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.core.voice import SERVER_TIMEOUT_MS, VoiceTicket
+from hubbub.server.places.standing import access
 from hubbub.server.places.voice_states import actions, ports, rules, store
 
 
@@ -14,6 +15,21 @@ def find_ticket(tx: Tx, token_hash: bytes) -> VoiceTicket | None:
 def find_ticket_of_user(tx: Tx, server_id: int, user_id: int) -> VoiceTicket | None:
     """Return a user's ticket for a guild, lobby or private channel, or None."""
     return store.find_ticket_of_user(tx, server_id, user_id)
+
+
+def allows_video(tx: Tx, ticket: VoiceTicket, now_ms: int) -> bool:
+    """Return whether a user may send video: in a guild channel with STREAM, elsewhere always (decisions/0185)."""
+    if not ticket.is_in_guild:
+        return True
+    channel_and_access = access.find_channel_standing(tx, now_ms, ticket.channel_id, ticket.user_id)
+    return channel_and_access is not None and rules.can_send_video(channel_and_access[1])
+
+
+def on_video_forbidden(call: Call, ticket: VoiceTicket) -> None:
+    """Remove camera and screen from the voice state of a user who may not send video in the channel of the ticket."""
+    row = store.find(call.tx, ticket.server_id, ticket.user_id)
+    if row is not None and row.channel_id == ticket.channel_id and not allows_video(call.tx, ticket, call.now_ms):
+        actions.update(call, row, row._replace(self_video=0, self_stream=0))
 
 
 def on_connected(call: Call, ticket: VoiceTicket) -> None:

@@ -7,7 +7,6 @@ import { openMenu } from "../ui/popups.js";
 import { channelPath } from "../ui/router.js";
 import { t } from "../ui/translation.js";
 import { channelTitle } from "../content/avatars.js";
-import { Permissions } from "../network/enums.js";
 import { getCalls } from "../voice/calls.js";
 import { applicationName } from "../games/game_images.js";
 import { canShareScreen } from "../voice/support.js";
@@ -41,7 +40,7 @@ export function callButtons(context, { hasVideo = true, isListener = false, extr
   const { video } = calls;
   const toggle = (name, label, pressed, onClick) =>
     iconButton(name, label, onClick, { "aria-pressed": String(pressed), dataset: { focus: name.replace("_off", "") } });
-  const canSendVideo = hasVideo && !isListener;
+  const hasButton = type => hasVideo && !isListener && hasVideoButton(context, type);
   return [
     !isListener &&
       toggle(
@@ -51,15 +50,14 @@ export function callButtons(context, { hasVideo = true, isListener = false, extr
         () => calls.setMuted(!(muted || deaf)),
       ),
     toggle(deaf ? "ears_off" : "ears", deaf ? t("Undeafen") : t("Deafen"), deaf, () => calls.setDeaf(!deaf)),
-    canSendVideo &&
+    hasButton("video") &&
       toggle(
         "camera",
         video.type === "video" ? t("Turn off camera") : t("Turn on camera"),
         video.type === "video",
         () => calls.toggleVideo("video"),
       ),
-    canSendVideo &&
-      hasScreenButton(context) &&
+    hasButton("screen") &&
       toggle("screen", video.type === "screen" ? t("Stop sharing") : t("Share screen"), video.type === "screen", () =>
         calls.toggleVideo("screen"),
       ),
@@ -72,12 +70,10 @@ export function callButtons(context, { hasVideo = true, isListener = false, extr
   ];
 }
 
-/** Return whether the user shares a screen, or may do so in the call's channel with this browser. */
-function hasScreenButton(context) {
+/** Return whether the user sends their camera (`video`) or screen (`screen`), or may do so in the call with this browser. */
+function hasVideoButton(context, type) {
   const calls = getCalls(context);
-  if (calls.video.type === "screen") return true;
-  const channel = findCallChannel(context, calls.channelId);
-  return canShareScreen() && (!channel?.guild_id || context.state.can(channel.id, Permissions.STREAM));
+  return calls.video.type === type || (calls.allowsVideo && (type === "video" || canShareScreen()));
 }
 
 class CallBar extends LayoutPart {
@@ -106,7 +102,8 @@ class CallBar extends LayoutPart {
       quality,
       calls.video.type,
       isListener,
-      hasScreenButton(this.context),
+      hasVideoButton(this.context, "video"),
+      hasVideoButton(this.context, "screen"),
     ]);
     if (this.dataset.version === version) return;
     this.dataset.version = version;
@@ -165,6 +162,7 @@ class CallBar extends LayoutPart {
 
   #moreButton(isListener) {
     const calls = getCalls(this.context);
+    const hasItem = type => !isListener && hasVideoButton(this.context, type);
     const videoItem = (type, startLabel, stopLabel) => ({
       label: calls.video.type === type ? stopLabel : startLabel,
       icon: type === "video" ? "camera" : "screen",
@@ -175,8 +173,8 @@ class CallBar extends LayoutPart {
       t("More call options"),
       event =>
         openMenu(event.currentTarget, t("Call"), [
-          !isListener && videoItem("video", t("Turn on camera"), t("Turn off camera")),
-          !isListener && hasScreenButton(this.context) && videoItem("screen", t("Share screen"), t("Stop sharing")),
+          hasItem("video") && videoItem("video", t("Turn on camera"), t("Turn off camera")),
+          hasItem("screen") && videoItem("screen", t("Share screen"), t("Stop sharing")),
           { label: t("Privacy code and statistics"), icon: "lock", onClick: () => openCallDetails(this.context) },
         ]),
       { "aria-haspopup": "menu", dataset: { focus: "more" } },

@@ -129,6 +129,7 @@ class CallView extends LayoutPart {
       muted,
       deaf,
       calls.video.type,
+      calls.allowsVideo,
       isRinging,
       isEncrypted,
       ownState?.suppress,

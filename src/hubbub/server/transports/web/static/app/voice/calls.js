@@ -4,6 +4,7 @@
  */
 
 import { VoiceCloseCode } from "../generated/voice.js";
+import { Permissions } from "../network/enums.js";
 import { findFeatureObstacle } from "../network/features.js";
 import { loadModule } from "../ui/lazy_modules.js";
 import { showNotice } from "../ui/notices.js";
@@ -140,6 +141,20 @@ export class Calls extends EventTarget {
     this.#notify();
   }
 
+  /** Whether the user may send their camera or screen in this call: in a guild with the permission Video. */
+  get allowsVideo() {
+    return !this.#target?.guildId || this.#context.state.can(this.#target.id, Permissions.STREAM);
+  }
+
+  /** Stop the camera or screen that the server does not forward any more. */
+  #endForbiddenVideo({ self_video: hasCamera, self_stream: hasScreen = false }) {
+    const { type } = this.video;
+    if (type === null || this.allowsVideo || (type === "screen" ? hasScreen : hasCamera)) return;
+    showNotice(t("Your video stopped: you may not share video in this channel any more."), "problem");
+    this.#stopVideo();
+    this.#sendVideo();
+  }
+
   async #sendVideo() {
     const { track, type } = this.video;
     try {
@@ -219,6 +234,7 @@ export class Calls extends EventTarget {
       this.#target = { id: voiceState.channel_id, guildId: voiceState.guild_id ?? null, isLobby: false };
     }
     this.#applyModeration(voiceState);
+    this.#endForbiddenVideo(voiceState);
     this.#notify();
   }
 
