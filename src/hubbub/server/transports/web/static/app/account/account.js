@@ -85,7 +85,7 @@ function buildContent(view, emailSettings) {
               t("Delete account"),
               () => view.requestPage(() => openDeletion(view, () => view.show("account"))),
               {
-                danger: true,
+                isDangerous: true,
               },
             ),
           ],
@@ -120,7 +120,7 @@ async function changeUsername(view) {
   const isDone = await openActionDialog({
     title: t("Change username"),
     label: t("Change username"),
-    danger: false,
+    isDangerous: false,
     fields: { username: field },
     run: async values => state.apply("USER_UPDATE", await api.request("PATCH", "/users/@me", { json: values })),
   });
@@ -134,7 +134,7 @@ async function changeEmail(view) {
     title: t("Change email address"),
     text: t("It is used to reset a forgotten password and for security notices."),
     label: t("Change email address"),
-    danger: false,
+    isDangerous: false,
     fields: {
       email: textSetting(t("New email address"), { type: "email", autocomplete: "email", required: true }),
       password: currentPasswordSetting(),
@@ -164,7 +164,7 @@ async function changePassword({ context }) {
     title: t("Change password"),
     text: t("All your other sessions are logged out."),
     label: t("Change password"),
-    danger: false,
+    isDangerous: false,
     fields: {
       password: currentPasswordSetting(),
       new_password: textSetting(t("New password"), {

@@ -60,7 +60,7 @@ function authorizationEntry({ context, main }, { id, application, scopes }, onRe
         details: [application.description, t("Permissions: {names}", { names: scopes.join(", ") })],
         actions: [
           actionButton(t("Remove"), remove, {
-            danger: true,
+            isDangerous: true,
             name: t("Remove {name}", { name: application.name }),
           }),
         ],
@@ -97,7 +97,7 @@ function addedAppEntry({ context, main }, { guild, integration, can_delete: canD
         details: [t("In {name}", { name: guild.name }), denialReason],
         actions: [
           actionButton(t("Remove"), remove, {
-            danger: true,
+            isDangerous: true,
             denialReason,
             name: t("Remove {application} from {guild}", { application: application.name, guild: guild.name }),
           }),

@@ -60,7 +60,7 @@ export function openDeletion(view, leave) {
           "div",
           { class: "row" },
           actionButton(t("Delete account"), () => deleteAccount(view), {
-            danger: true,
+            isDangerous: true,
             denialReason: ownedGuilds.length ? t("Transfer or delete your guilds first.") : null,
           }),
           ownedGuilds.length ? h("span", { class: "muted small" }, t("Transfer or delete your guilds first.")) : null,
@@ -81,7 +81,7 @@ function guildEntry(view, guild, reopen) {
     actions: [
       actionButton(t("Transfer"), transfer, { name: t("Transfer {name}", { name: guild.name }) }),
       actionButton(t("Delete"), async () => (await deleteGuild(guildView)) && reopen(), {
-        danger: true,
+        isDangerous: true,
         name: t("Delete {name}", { name: guild.name }),
       }),
     ],

@@ -67,7 +67,7 @@ async function changeNick({ api, state }, guild, nick) {
   const isDone = await openActionDialog({
     title: t("Nickname in {name}", { name: guild.name }),
     label: t("Save"),
-    danger: false,
+    isDangerous: false,
     fields: { nick: field },
     run: async values => {
       const member = await api.request("PATCH", `/guilds/${guild.id}/members/@me`, { json: values });

@@ -64,7 +64,7 @@ function passkeyEntry({ context, main }, passkey, onChange) {
     const isDone = await openActionDialog({
       title: t("Rename {name}", { name: passkey.name }),
       label: t("Rename"),
-      danger: false,
+      isDangerous: false,
       fields: { name: field },
       run: values => context.api.request("PATCH", path, { json: values }),
     });
@@ -96,7 +96,10 @@ function passkeyEntry({ context, main }, passkey, onChange) {
         details: [usage],
         actions: [
           actionButton(t("Rename"), rename, { name: t("Rename {name}", { name: passkey.name }) }),
-          actionButton(t("Remove"), deletePasskey, { danger: true, name: t("Remove {name}", { name: passkey.name }) }),
+          actionButton(t("Remove"), deletePasskey, {
+            isDangerous: true,
+            name: t("Remove {name}", { name: passkey.name }),
+          }),
         ],
       }),
   };
@@ -116,7 +119,7 @@ async function register({ context }) {
     title: t("Add passkey"),
     text: t("Your browser asks where to keep the passkey and how to verify you."),
     label: t("Continue"),
-    danger: false,
+    isDangerous: false,
     fields,
     run: async ({ name, password }) => {
       const { ticket, options } = await context.api.request("POST", `${PATH}/challenge`, { json: { password } });

@@ -37,7 +37,7 @@ function build(view) {
         { class: "row" },
         isEnabled
           ? actionButton(t("Turn off"), () => turnOff(view), {
-              danger: true,
+              isDangerous: true,
               name: t("Turn off two-factor authentication"),
             })
           : h("button", { type: "button", class: "button", onclick: () => setUp(view) }, t("Set up")),

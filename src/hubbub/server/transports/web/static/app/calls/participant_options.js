@@ -20,12 +20,12 @@ export function showParticipantOptions(anchor, context, user) {
     video && pictureAction(video),
     ...(isOther ? moderatorActions(anchor, context, user) : []),
   ].filter(Boolean);
-  const buttons = actions.map(({ label, iconName, danger, onClick }) =>
+  const buttons = actions.map(({ label, iconName, isDangerous, onClick }) =>
     h(
       "button",
       {
         type: "button",
-        class: danger ? "danger" : null,
+        class: isDangerous ? "danger" : null,
         onclick: () => {
           closePopup();
           onClick();
@@ -128,7 +128,7 @@ function moderatorActions(anchor, context, { id: userId }) {
       ? { label: t("Move to another channel"), iconName: "leave", onClick: moveMember }
       : null,
     can(Permissions.MOVE_MEMBERS)
-      ? { label: t("Disconnect"), iconName: "hang_up", danger: true, onClick: changeMember({ channel_id: null }) }
+      ? { label: t("Disconnect"), iconName: "hang_up", isDangerous: true, onClick: changeMember({ channel_id: null }) }
       : null,
   ];
 }

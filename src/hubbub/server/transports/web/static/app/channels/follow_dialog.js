@@ -29,7 +29,7 @@ export async function openFollowing(context, channel) {
       channel: channel.name,
     }),
     label: t("Follow"),
-    danger: false,
+    isDangerous: false,
     fields: { webhook_channel_id: target },
     run: values => api.request("POST", `/channels/${channel.id}/followers`, { json: values }),
   });

@@ -196,7 +196,7 @@ export function openChannelMenu(anchor, context, channel) {
     isGroup && {
       label: t("Leave group"),
       icon: "leave",
-      danger: true,
+      isDangerous: true,
       onClick: () => deleteChannel(context, channel, t("Leave the group?"), t("Leave")),
     },
     channel.type === ChannelType.DM && {
@@ -208,7 +208,7 @@ export function openChannelMenu(anchor, context, channel) {
       channel.guild_id && {
         label: t("Delete"),
         icon: "bin",
-        danger: true,
+        isDangerous: true,
         onClick: () => deleteChannel(context, channel, t("Delete #{channel}?", { channel: channel.name }), t("Delete")),
       },
   ]);
@@ -238,7 +238,7 @@ export function openCategoryMenu(anchor, context, category) {
     state.can(category.id, Permissions.MANAGE_CHANNELS) && {
       label: t("Delete"),
       icon: "bin",
-      danger: true,
+      isDangerous: true,
       onClick: () =>
         deleteChannel(
           context,

@@ -7,7 +7,7 @@ import { messageErrorText } from "../state/outbox.js";
 import { formField, iconButton } from "../ui/controls.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h, icon, setChildren } from "../ui/dom.js";
-import { formatByteLimit, formatBytes } from "../ui/formats.js";
+import { formatByteLimit, formatBytes } from "../ui/byte_sizes.js";
 import { channelPath } from "../ui/router.js";
 import { t, tn } from "../ui/translation.js";
 import { tagField } from "./post_tags.js";

@@ -78,23 +78,23 @@ export function tagField(context, forum, appliedIds = []) {
 export function openTagEditor(context, post) {
   const forum = context.state.channels.get(post.parent_id);
   openDialog(t("Edit tags"), close => {
-    const tags = tagField(context, forum, post.applied_tags ?? []);
+    const field = tagField(context, forum, post.applied_tags ?? []);
     const saveTags = async event => {
       event.preventDefault();
-      const ids = tags.read();
+      const ids = field.read();
       if (ids === null) return;
       try {
         await context.api.request("PATCH", `/channels/${post.id}`, { json: { applied_tags: ids } });
         close();
       } catch (error) {
-        tags.setError(error.userText);
+        field.setError(error.userText);
       }
     };
     return h(
       "form",
       { class: "stack", onsubmit: saveTags },
-      tags.node ?? h("p", { class: "muted" }, t("This forum has no tags.")),
-      tags.node ? h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, t("Save"))) : null,
+      field.node ?? h("p", { class: "muted" }, t("This forum has no tags.")),
+      field.node ? h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, t("Save"))) : null,
     );
   });
 }

@@ -2,7 +2,7 @@
 
 import { GALLERY_ITEMS_MAX } from "../generated/limits.js";
 import { h, icon } from "../ui/dom.js";
-import { formatBytes } from "../ui/formats.js";
+import { formatBytes } from "../ui/byte_sizes.js";
 import { t } from "../ui/translation.js";
 import { cdnPath } from "../content/cdn_paths.js";
 import { imageLink } from "../content/image_links.js";

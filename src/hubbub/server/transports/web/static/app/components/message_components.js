@@ -15,20 +15,20 @@ const NESTING_MAX = 8;
 const LARGE_SPACING = 2;
 
 const RENDERERS = new Map([
-  [ComponentType.ACTION_ROW, row],
+  [ComponentType.ACTION_ROW, renderRow],
   [ComponentType.BUTTON, renderButton],
   [ComponentType.STRING_SELECT, renderSelect],
   [ComponentType.USER_SELECT, renderSelect],
   [ComponentType.ROLE_SELECT, renderSelect],
   [ComponentType.MENTIONABLE_SELECT, renderSelect],
   [ComponentType.CHANNEL_SELECT, renderSelect],
-  [ComponentType.SECTION, section],
-  [ComponentType.TEXT_DISPLAY, text],
+  [ComponentType.SECTION, renderSection],
+  [ComponentType.TEXT_DISPLAY, renderText],
   [ComponentType.THUMBNAIL, renderThumbnail],
   [ComponentType.MEDIA_GALLERY, renderGallery],
   [ComponentType.FILE, renderFile],
-  [ComponentType.SEPARATOR, separator],
-  [ComponentType.CONTAINER, container],
+  [ComponentType.SEPARATOR, renderSeparator],
+  [ComponentType.CONTAINER, renderContainer],
 ]);
 
 /**
@@ -62,11 +62,11 @@ function drawComponent(component, scope) {
   return render(component, { ...scope, depth: scope.depth + 1 });
 }
 
-function row({ components = [] }, scope) {
+function renderRow({ components = [] }, scope) {
   return h("div", { class: "component-row" }, ...components.map(component => drawComponent(component, scope)));
 }
 
-function section({ components = [], accessory }, scope) {
+function renderSection({ components = [], accessory }, scope) {
   return h(
     "div",
     { class: "component-section" },
@@ -75,16 +75,16 @@ function section({ components = [], accessory }, scope) {
   );
 }
 
-function text({ content = "" }, { message, context }) {
+function renderText({ content = "" }, { message, context }) {
   return h("div", { class: "component-text" }, renderMarkdown(content, { context, message }));
 }
 
-function separator({ divider = true, spacing = 1 }) {
+function renderSeparator({ divider = true, spacing = 1 }) {
   const className = spacing === LARGE_SPACING ? "component-separator large" : "component-separator";
   return divider ? h("hr", { class: className }) : h("div", { class: className, "aria-hidden": "true" });
 }
 
-function container({ components = [], accent_color: accent, spoiler = false }, scope) {
+function renderContainer({ components = [], accent_color: accent, spoiler = false }, scope) {
   const content = h(
     "div",
     { class: "component-container" },
@@ -104,6 +104,7 @@ function watchInteractions(context) {
   const interactions = getInteractions(context);
   if (watchedInteractions.has(interactions)) return;
   watchedInteractions.add(interactions);
+  // A key is "<message ID>:<custom ID>", set as data-key by buttons.js and selects.js.
   interactions.addEventListener("state", ({ detail: key }) => {
     const messageId = key.split(":", 1)[0];
     for (const status of document.querySelectorAll(`.component-status[data-message="${CSS.escape(messageId)}"]`)) {
@@ -112,6 +113,7 @@ function watchInteractions(context) {
   });
 }
 
+/** Mark waiting components, and show the error of a failed one: a state is "waiting", an error text or undefined. */
 function updateStatus(root, messageId, interactions) {
   let problem = "";
   for (const element of root.querySelectorAll("[data-key]")) {

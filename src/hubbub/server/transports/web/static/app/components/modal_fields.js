@@ -4,7 +4,7 @@ import { ComponentType, TextInputStyle } from "../generated/enums.js";
 import { TEXT_INPUT_MAX } from "../generated/limits.js";
 import { iconButton } from "../ui/controls.js";
 import { h, icon, setChildren } from "../ui/dom.js";
-import { formatBytes } from "../ui/formats.js";
+import { formatBytes } from "../ui/byte_sizes.js";
 import { createPicker } from "../ui/picker.js";
 import { t } from "../ui/translation.js";
 import { selectSource } from "./selects.js";

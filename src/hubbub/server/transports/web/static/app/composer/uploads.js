@@ -3,7 +3,7 @@
 import { ATTACHMENT_DESCRIPTION_MAX, ATTACHMENTS_MAX } from "../generated/limits.js";
 import { iconButton } from "../ui/controls.js";
 import { h, icon, reconcile } from "../ui/dom.js";
-import { formatByteLimit, formatBytes } from "../ui/formats.js";
+import { formatByteLimit, formatBytes } from "../ui/byte_sizes.js";
 import { showNotice } from "../ui/notices.js";
 import { makeSortable, moveHandle, placeId, stepId } from "../settings/forms/sortable_list.js";
 import { fileBytesMax } from "../state/file_limits.js";

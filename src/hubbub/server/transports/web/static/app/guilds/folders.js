@@ -104,7 +104,7 @@ export function openFolderMenu(anchor, context, folderId) {
     {
       label: t("Remove folder"),
       icon: "bin",
-      danger: true,
+      isDangerous: true,
       onClick: () =>
         saveOrder(context, dissolveFolder(folders, folderId), t("Folder removed. Its guilds stay in the list.")),
     },

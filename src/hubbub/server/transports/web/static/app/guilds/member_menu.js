@@ -26,14 +26,14 @@ export function openMemberMenu(anchor, context, userId) {
     ...(user && userId !== me.id ? relationshipActions(context, user) : []).map(({ label, icon, style, run }) => ({
       label,
       icon,
-      danger: style === "danger",
+      isDangerous: style === "danger",
       onClick: run,
     })),
     isGroupOwner &&
       userId !== me.id && {
         label: t("Remove from group"),
         icon: "leave",
-        danger: true,
+        isDangerous: true,
         onClick: () => removeFromGroup(context, channel, name, userId),
       },
     ...(guildId === null ? [] : memberModerationItems(context, guildId, userId)),

@@ -75,7 +75,7 @@ export function openGuildMenu(anchor, context, guildId) {
     guild.owner_id !== context.me.id && {
       label: t("Leave guild"),
       icon: "leave",
-      danger: true,
+      isDangerous: true,
       onClick: () => leaveGuild(context, guild),
     },
   ]);

@@ -56,7 +56,7 @@ export function openNotificationSettings(context, target, name) {
   return openActionDialog({
     title: t("Notifications: {name}", { name }),
     label: t("Save"),
-    danger: false,
+    isDangerous: false,
     fields,
     run: async ({ mute, ...changes }) => {
       if (mute !== UNCHANGED) Object.assign(changes, muteChanges(mute));

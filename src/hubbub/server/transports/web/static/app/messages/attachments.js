@@ -2,7 +2,7 @@
 
 import { AttachmentFlags, MessageFlags, StickerFormatType } from "../network/enums.js";
 import { h, icon } from "../ui/dom.js";
-import { formatBytes } from "../ui/formats.js";
+import { formatBytes } from "../ui/byte_sizes.js";
 import { loadModule } from "../ui/lazy_modules.js";
 import { t } from "../ui/translation.js";
 import { cdnPath, stickerPath } from "../content/cdn_paths.js";

@@ -3,7 +3,7 @@
 import { MessageFlags, MessageType, RelationshipType } from "../network/enums.js";
 import { discardPending, sendPending } from "../state/outbox.js";
 import { h, icon } from "../ui/dom.js";
-import { formatBytes } from "../ui/formats.js";
+import { formatBytes } from "../ui/byte_sizes.js";
 import { loadModule } from "../ui/lazy_modules.js";
 import { createPart } from "../ui/layout_part.js";
 import { channelPath } from "../ui/router.js";

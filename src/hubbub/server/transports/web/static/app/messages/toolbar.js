@@ -260,7 +260,7 @@ export class MessageToolbar {
         (this.#isMine(message) || this.#can(message, Permissions.MANAGE_MESSAGES)) && {
           label: t("Delete"),
           icon: "bin",
-          danger: true,
+          isDangerous: true,
           onClick: () => this.#delete(message),
         },
     ]);

@@ -13,5 +13,5 @@ export function reportItem(context, target) {
   const labels = { message: t("Report message"), user: t("Report user"), guild: t("Report guild") };
   const open = async () =>
     (await loadModule(() => import("./report_dialog.js")))?.openReportDialog(context, target, labels[target.kind]);
-  return { label: labels[target.kind], icon: "flag", danger: true, onClick: open };
+  return { label: labels[target.kind], icon: "flag", isDangerous: true, onClick: open };
 }

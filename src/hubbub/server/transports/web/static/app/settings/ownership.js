@@ -33,7 +33,7 @@ function build(view) {
       h(
         "div",
         { class: "row" },
-        actionButton(t("Delete guild"), () => deleteGuild(view), { danger: true, denialReason }),
+        actionButton(t("Delete guild"), () => deleteGuild(view), { isDangerous: true, denialReason }),
       ),
     ),
   );
@@ -44,7 +44,7 @@ export function transferControls(view, denialReason, onDone = () => {}) {
   let newOwner = null;
   const isPossible = ({ value }) => value !== view.guild.owner_id && !view.context.state.user(value)?.bot;
   const button = actionButton(t("Transfer ownership"), async () => (await transfer(view, newOwner)) && onDone(), {
-    danger: true,
+    isDangerous: true,
     denialReason,
   });
   button.disabled = true;

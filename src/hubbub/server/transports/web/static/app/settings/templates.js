@@ -75,7 +75,7 @@ function emptyContent({ context, guildId }, showTemplate) {
     const isConfirmed = await openActionDialog({
       title: t("Create template"),
       label: t("Create"),
-      danger: false,
+      isDangerous: false,
       fields: templateFields(),
       run: async values => {
         template = await context.api.request("POST", `/guilds/${guildId}/templates`, { json: values });
@@ -123,7 +123,7 @@ function templateContent({ context, guildId }, template, showTemplate) {
     await openActionDialog({
       title: t("Edit template"),
       label: t("Save"),
-      danger: false,
+      isDangerous: false,
       fields,
       run: async values => showTemplate(await context.api.request("PATCH", path, { json: values })),
     });
@@ -154,7 +154,7 @@ function templateContent({ context, guildId }, template, showTemplate) {
         actions: [
           actionButton(t("Copy link"), copy),
           actionButton(t("Edit"), edit),
-          actionButton(t("Delete"), remove, { danger: true }),
+          actionButton(t("Delete"), remove, { isDangerous: true }),
         ],
       }),
     ),

@@ -77,7 +77,7 @@ function position(anchor, node) {
  *
  * @param {Element | {x: number, y: number}} anchor
  * @param {string} label
- * @param {({label: string, icon?: string, image?: Element, isChosen?: boolean, danger?: boolean, onClick: () => void}
+ * @param {({label: string, icon?: string, image?: Element, isChosen?: boolean, isDangerous?: boolean, onClick: () => void}
  *   | null | false)[]} items `isChosen` makes an item one of several alternatives
  */
 export function openMenu(anchor, label, items) {
@@ -89,7 +89,7 @@ export function openMenu(anchor, label, items) {
         role: item.isChosen === undefined ? "menuitem" : "menuitemradio",
         "aria-checked": item.isChosen === undefined ? null : String(item.isChosen),
         tabindex: "-1",
-        class: item.danger ? "danger" : null,
+        class: item.isDangerous ? "danger" : null,
         onclick: () => {
           closePopup();
           item.onClick();

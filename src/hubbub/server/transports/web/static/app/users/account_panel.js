@@ -110,7 +110,7 @@ class AccountPanel extends LayoutPart {
       { label: t("Keyboard shortcuts"), onClick: () => this.#dispatch("open-shortcuts") },
       { label: t("Subscriptions"), onClick: open("/settings/subscriptions") },
       { label: t("Developers"), onClick: open("/developers") },
-      { label: t("Log out"), icon: "leave", danger: true, onClick: () => logOut() },
+      { label: t("Log out"), icon: "leave", isDangerous: true, onClick: () => logOut() },
     ]);
   }
 }

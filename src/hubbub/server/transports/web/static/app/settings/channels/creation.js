@@ -50,7 +50,7 @@ export async function openChannelCreation(context, guildId, parentId = null) {
   await openActionDialog({
     title: t("Create channel"),
     label: t("Create"),
-    danger: false,
+    isDangerous: false,
     fields: {
       name: textSetting(t("Name"), { maxlength: CHANNEL_NAME_MAX, required: true, autofocus: true }),
       type,

@@ -173,7 +173,7 @@ function drawDeletion(node, view, channel, denialReason, onDelete) {
   node.replaceChildren(
     settingsSection(
       t("Delete"),
-      h("div", { class: "row" }, actionButton(label, remove, { danger: true, denialReason: reason })),
+      h("div", { class: "row" }, actionButton(label, remove, { isDangerous: true, denialReason: reason })),
       reason === null ? null : h("p", { class: "hint" }, reason),
     ),
   );

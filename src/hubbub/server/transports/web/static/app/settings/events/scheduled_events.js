@@ -140,7 +140,7 @@ async function openCreationDialog(view) {
   await openActionDialog({
     title: t("Create event"),
     label: t("Create"),
-    danger: false,
+    isDangerous: false,
     fields,
     run: async values => {
       createdEvent = await view.context.api.request("POST", eventsPath(view), { json: newEventBody(view, values) });
@@ -158,13 +158,13 @@ const TRANSITIONS = new Map([
         label: t("Start now"),
         status: EventStatus.ACTIVE,
         text: t("Members see that the event takes place now."),
-        danger: false,
+        isDangerous: false,
       },
       {
         label: t("Cancel event"),
         status: EventStatus.CANCELED,
         text: t("Interested members no longer see it. This cannot be undone."),
-        danger: true,
+        isDangerous: true,
       },
     ],
   ],
@@ -175,7 +175,7 @@ const TRANSITIONS = new Map([
         label: t("End event"),
         status: EventStatus.COMPLETED,
         text: t("The event is over. This cannot be undone."),
-        danger: true,
+        isDangerous: true,
       },
     ],
   ],
@@ -218,14 +218,14 @@ function openEvent(view, event, goBack) {
       throw error;
     }
   };
-  const applyTransition = async ({ label, status, text, danger }) => {
+  const applyTransition = async ({ label, status, text, isDangerous }) => {
     const endsEvent = status !== EventStatus.ACTIVE;
     const patch = () => context.api.request("PATCH", path, { json: { status } });
     const isDone = await openActionDialog({
       title: t("{label}?", { label }),
       text,
       label,
-      danger,
+      isDangerous,
       run: async () => {
         current = await (endsEvent ? end(patch) : patch());
       },
@@ -257,9 +257,12 @@ function openEvent(view, event, goBack) {
       actions,
       actionButton(t("Show interested members"), () => openInterestedMembers(view, current)),
       (TRANSITIONS.get(current.status) ?? []).map(transition =>
-        actionButton(transition.label, () => applyTransition(transition), { danger: transition.danger, denialReason }),
+        actionButton(transition.label, () => applyTransition(transition), {
+          isDangerous: transition.isDangerous,
+          denialReason,
+        }),
       ),
-      actionButton(t("Delete event"), remove, { danger: true, denialReason }),
+      actionButton(t("Delete event"), remove, { isDangerous: true, denialReason }),
     );
   };
   const reload = () =>

@@ -50,8 +50,8 @@ function moderationDenialReason(access, channelId) {
 function stageEntry(view, channel) {
   const stage = (view.guild.stage_instances ?? []).find(({ channel_id: id }) => id === channel.id);
   const denialReason = moderationDenialReason(view.access, channel.id);
-  const button = (label, onClick, danger = false) => {
-    const node = actionButton(label, onClick, { denialReason, danger, name: `${label}: ${channel.name}` });
+  const button = (label, onClick, isDangerous = false) => {
+    const node = actionButton(label, onClick, { denialReason, isDangerous, name: `${label}: ${channel.name}` });
     node.dataset.focus = label;
     return node;
   };
@@ -82,7 +82,7 @@ async function startStage(view, channel) {
   const isDone = await openActionDialog({
     title: t("Start {name}?", { name: channel.name }),
     label: t("Start stage"),
-    danger: false,
+    isDangerous: false,
     fields: { topic: topicSetting(), send_start_notification: notify },
     run: async values => {
       const json = { channel_id: channel.id, ...values };
@@ -101,7 +101,7 @@ async function changeTopic({ context }, channel, stage) {
   await openActionDialog({
     title: t("Change topic"),
     label: t("Save"),
-    danger: false,
+    isDangerous: false,
     fields: { topic },
     run: async json =>
       context.state.apply(

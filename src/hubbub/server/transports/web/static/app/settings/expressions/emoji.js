@@ -10,7 +10,7 @@ import {
   EMOJIS_MAX_WITH_MORE_EMOJI,
 } from "../../generated/limits.js";
 import { h } from "../../ui/dom.js";
-import { formatByteLimit } from "../../ui/formats.js";
+import { formatByteLimit } from "../../ui/byte_sizes.js";
 import { t } from "../../ui/translation.js";
 import { emojiPath } from "../../content/cdn_paths.js";
 import { entitiesSetting } from "../forms/entity_picker.js";
@@ -106,7 +106,7 @@ async function createEmoji(view) {
   await openActionDialog({
     title: t("Add emoji"),
     label: t("Add"),
-    danger: false,
+    isDangerous: false,
     fields: { image, name, roles: rolesSetting(view) },
     run: async values => {
       const json = { ...values, image: values.image === null ? null : await readDataUrl(values.image) };
@@ -123,7 +123,7 @@ function editEmoji(view, emoji) {
   return openActionDialog({
     title: t("Edit :{name}:", { name: emoji.name }),
     label: t("Save"),
-    danger: false,
+    isDangerous: false,
     fields,
     run: json => view.context.api.request("PATCH", `/guilds/${view.guildId}/emojis/${emoji.id}`, { json }),
   });

@@ -133,7 +133,11 @@ function expressionEntry(view, kind, item, { edit, remove }) {
     editButton.dataset.focus = "edit";
     return [
       editButton,
-      actionButton(t("Delete"), () => remove(item), { danger: true, denialReason, name: t("Delete {name}", { name }) }),
+      actionButton(t("Delete"), () => remove(item), {
+        isDangerous: true,
+        denialReason,
+        name: t("Delete {name}", { name }),
+      }),
     ];
   };
   return {

@@ -9,7 +9,7 @@ import {
 } from "../../generated/limits.js";
 import { formField, iconButton } from "../../ui/controls.js";
 import { h } from "../../ui/dom.js";
-import { formatByteLimit } from "../../ui/formats.js";
+import { formatByteLimit } from "../../ui/byte_sizes.js";
 import { runAndReport } from "../../ui/notices.js";
 import { t } from "../../ui/translation.js";
 import { soundPath } from "../../content/cdn_paths.js";
@@ -124,7 +124,7 @@ async function createSound(view) {
   await openActionDialog({
     title: t("Add sound"),
     label: t("Add"),
-    danger: false,
+    isDangerous: false,
     fields: { sound, ...fields },
     run: async values => {
       const json = { ...bodyOf(values), sound: values.sound === null ? null : await readDataUrl(values.sound) };
@@ -141,7 +141,7 @@ function editSound(view, sound) {
   return openActionDialog({
     title: t("Edit {name}", { name: sound.name }),
     label: t("Save"),
-    danger: false,
+    isDangerous: false,
     fields: commonFields(view, sound),
     run: values =>
       view.context.api.request("PATCH", `/guilds/${view.guildId}/soundboard-sounds/${sound.sound_id}`, {

@@ -12,7 +12,7 @@ import {
   STICKER_TAGS_MAX,
 } from "../../generated/limits.js";
 import { h, icon } from "../../ui/dom.js";
-import { formatByteLimit } from "../../ui/formats.js";
+import { formatByteLimit } from "../../ui/byte_sizes.js";
 import { t } from "../../ui/translation.js";
 import { stickerPath } from "../../content/cdn_paths.js";
 import { expressionScreen, slotsMax } from "./expressions.js";
@@ -90,7 +90,7 @@ async function createSticker(view) {
   await openActionDialog({
     title: t("Add sticker"),
     label: t("Add"),
-    danger: false,
+    isDangerous: false,
     fields: { file, ...textFields() },
     run: async values => {
       const form = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
@@ -111,7 +111,7 @@ function editSticker(view, sticker) {
   return openActionDialog({
     title: t("Edit {name}", { name: sticker.name }),
     label: t("Save"),
-    danger: false,
+    isDangerous: false,
     fields,
     run: json => view.context.api.request("PATCH", `/guilds/${view.guildId}/stickers/${sticker.id}`, { json }),
   });

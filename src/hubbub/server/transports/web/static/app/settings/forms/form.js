@@ -128,13 +128,13 @@ export async function reportAtField(name, request) {
 /**
  * Open a dialog with fields and a button that runs an action. Resolve to whether the action succeeded.
  *
- * `run` receives the values of the fields. With `danger`, the button warns; with `isLocked`, it is disabled.
+ * `run` receives the values of the fields. With `isDangerous`, the button warns; with `isLocked`, it is disabled.
  *
- * @param {{title: string, text?: any, label: string, fields?: Record<string, SettingsField>, danger?: boolean,
+ * @param {{title: string, text?: any, label: string, fields?: Record<string, SettingsField>, isDangerous?: boolean,
  *   isLocked?: boolean, run: (values: Record<string, any>) => Promise<any>}} options
  * @returns {Promise<boolean>}
  */
-export function openActionDialog({ title, text, label, fields = {}, danger = true, isLocked = false, run }) {
+export function openActionDialog({ title, text, label, fields = {}, isDangerous = true, isLocked = false, run }) {
   return new Promise(resolve => {
     let isDone = false;
     openDialog(
@@ -157,7 +157,7 @@ export function openActionDialog({ title, text, label, fields = {}, danger = tru
         };
         const button = h(
           "button",
-          { type: "submit", class: danger ? "button danger" : "button", disabled: isLocked },
+          { type: "submit", class: isDangerous ? "button danger" : "button", disabled: isLocked },
           label,
         );
         return h(

@@ -41,12 +41,12 @@ export function listEntry({ image, title, details = [], actions = [] }) {
 }
 
 /** Return a small button; `denialReason` disables it and is its tooltip, `name` is its accessible name. */
-export function actionButton(label, onClick, { danger = false, denialReason = null, name = label } = {}) {
+export function actionButton(label, onClick, { isDangerous = false, denialReason = null, name = label } = {}) {
   return h(
     "button",
     {
       type: "button",
-      class: `button small ${danger ? "danger" : "quiet"}`,
+      class: `button small ${isDangerous ? "danger" : "quiet"}`,
       "aria-label": name === label ? null : name,
       disabled: denialReason !== null,
       title: denialReason,

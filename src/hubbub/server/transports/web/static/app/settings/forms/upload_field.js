@@ -3,7 +3,7 @@
 import { IMAGE_BYTES_MAX } from "../../generated/limits.js";
 import { formField } from "../../ui/controls.js";
 import { h, setChildren } from "../../ui/dom.js";
-import { formatByteLimit, formatBytes } from "../../ui/formats.js";
+import { formatByteLimit, formatBytes } from "../../ui/byte_sizes.js";
 import { t } from "../../ui/translation.js";
 import { labelInSentence } from "./fields.js";
 

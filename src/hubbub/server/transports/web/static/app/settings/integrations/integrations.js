@@ -85,7 +85,7 @@ function integrationEntry(view, integration, { open, remove }) {
         actions: [
           commandsButton,
           actionButton(t("Remove"), () => remove(integration), {
-            danger: true,
+            isDangerous: true,
             name: t("Remove {name}", { name: application.name }),
           }),
         ],
@@ -200,7 +200,10 @@ function openIntegration(view, integration, goBack, focusedId = null) {
         status,
         list,
       ),
-      settingsSection(t("Remove"), h("div", { class: "row" }, actionButton(t("Remove app"), remove, { danger: true }))),
+      settingsSection(
+        t("Remove"),
+        h("div", { class: "row" }, actionButton(t("Remove app"), remove, { isDangerous: true })),
+      ),
     ),
   ]);
   loadCommandPermissions();

@@ -141,7 +141,7 @@ async function openCreation(view) {
   await openActionDialog({
     title: t("Create webhook"),
     label: t("Create"),
-    danger: false,
+    isDangerous: false,
     fields,
     run: async ({ channel_id: channelId, ...json }) => {
       webhook = await view.context.api.request("POST", `/channels/${channelId}/webhooks`, { json });
@@ -158,7 +158,7 @@ function openWebhook(view, webhook, goBack) {
   let currentWebhook = webhook;
   const fields = fieldsOf(view, webhook);
   const notice = h("div", { class: "settings-access" }),
-    deleteButton = actionButton(t("Delete webhook"), () => remove(), { danger: true });
+    deleteButton = actionButton(t("Delete webhook"), () => remove(), { isDangerous: true });
   const findDenialReason = () =>
     view.access.findChannelDenialReason(Permissions.MANAGE_WEBHOOKS, currentWebhook.channel_id);
   const form = new SettingsForm(fields, valuesOf(webhook), {

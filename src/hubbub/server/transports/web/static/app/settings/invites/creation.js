@@ -56,7 +56,7 @@ export async function openInviteCreation(view) {
   await openActionDialog({
     title: t("Create invite"),
     label: t("Create and copy link"),
-    danger: false,
+    isDangerous: false,
     fields,
     run: async ({ channel_id: channelId, target_users_file: users, ...values }) => {
       const json = { ...values, unique: true };

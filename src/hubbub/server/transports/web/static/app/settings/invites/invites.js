@@ -161,7 +161,7 @@ function inviteEntry(view, invite, onChange) {
             name: t("Users of {code}", { code: invite.code }),
           }),
           actionButton(t("Revoke"), revoke, {
-            danger: true,
+            isDangerous: true,
             denialReason,
             name: t("Revoke {code}", { code: invite.code }),
           }),

@@ -4,7 +4,7 @@ import { TARGET_USERS_FILE_BYTES_MAX, TARGET_USERS_MAX } from "../../generated/l
 import { Permissions } from "../../network/enums.js";
 import { formField } from "../../ui/controls.js";
 import { h } from "../../ui/dom.js";
-import { formatByteLimit } from "../../ui/formats.js";
+import { formatByteLimit } from "../../ui/byte_sizes.js";
 import { runAndReport, showNotice } from "../../ui/notices.js";
 import { t, tn } from "../../ui/translation.js";
 import { openActionDialog } from "../forms/form.js";
@@ -97,7 +97,7 @@ export function openTargetUsers(view, invite) {
         denialReason === null ? null : ` ${denialReason}`,
       ],
       label: t("Save"),
-      danger: false,
+      isDangerous: false,
       isLocked: denialReason !== null,
       fields: { target_users_file: users },
       run: ({ target_users_file: changed }) =>

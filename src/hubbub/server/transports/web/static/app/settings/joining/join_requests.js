@@ -144,7 +144,7 @@ function requestEntry(view, request, onReviewed) {
                 name: t("Approve {name}", { name }),
               }),
               actionButton(t("Reject"), () => reject(view, request, name, onReviewed), {
-                danger: true,
+                isDangerous: true,
                 name: t("Reject {name}", { name }),
               }),
             )

@@ -52,7 +52,7 @@ function banEntry({ context, guildId }, ban, onUnbanned) {
       title: t("Lift the ban on {name}?", { name }),
       text: t("They can join again with an invite."),
       label: t("Lift ban"),
-      danger: false,
+      isDangerous: false,
       run: () => context.api.request("DELETE", `/guilds/${guildId}/bans/${ban.user.id}`),
     });
     if (!isDone) return;

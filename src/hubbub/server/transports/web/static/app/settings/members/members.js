@@ -95,7 +95,7 @@ function build(view) {
     drawMembers();
   });
   fetchPage();
-  const pruneButton = actionButton(t("Remove inactive members"), () => openPruneDialog(view), { danger: true });
+  const pruneButton = actionButton(t("Remove inactive members"), () => openPruneDialog(view), { isDangerous: true });
   const pruneHint = h("p", { class: "hint settings-access" });
   const drawPrune = () => {
     const denialReason = pruneDenialReason(view.access);
@@ -238,7 +238,7 @@ function moderationControls(view, member, close) {
       "div",
       { class: "row" },
       actions.map(([label, action, denialReason]) =>
-        actionButton(label, () => runAction(action), { danger: true, denialReason }),
+        actionButton(label, () => runAction(action), { isDangerous: true, denialReason }),
       ),
     ),
     reasons,
@@ -324,19 +324,19 @@ export function memberModerationItems(context, guildId, userId) {
     access.findTimeoutDenialReason(member) === null && {
       label: isTimedOut ? t("End timeout") : t("Time out"),
       icon: "history",
-      danger: !isTimedOut,
+      isDangerous: !isTimedOut,
       onClick: () => (isTimedOut ? endTimeout(view, member) : timeOut(view, member)),
     },
     access.findMemberDenialReason(Permissions.KICK_MEMBERS, member) === null && {
       label: t("Kick"),
       icon: "leave",
-      danger: true,
+      isDangerous: true,
       onClick: () => kick(view, member),
     },
     access.findMemberDenialReason(Permissions.BAN_MEMBERS, member) === null && {
       label: t("Ban"),
       icon: "block",
-      danger: true,
+      isDangerous: true,
       onClick: () => ban(view, member),
     },
   ];

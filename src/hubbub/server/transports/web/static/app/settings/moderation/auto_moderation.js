@@ -124,7 +124,7 @@ async function createRule(view, rules, edit) {
     title: t("Create rule"),
     text: t("The rule is off until you turn it on."),
     label: t("Create"),
-    danger: false,
+    isDangerous: false,
     fields: {
       name: textSetting(t("Name"), { maxlength: RULE_NAME_MAX, required: true }),
       trigger_type: choiceSetting(t("Reacts to"), options, {

@@ -178,7 +178,7 @@ export function openRule(view, loadedRule, goBack) {
       settingsSection(t("Exceptions"), fields.exempt_roles.node, fields.exempt_channels?.node),
       settingsSection(
         t("Delete"),
-        h("div", { class: "row" }, actionButton(t("Delete rule"), remove, { danger: true })),
+        h("div", { class: "row" }, actionButton(t("Delete rule"), remove, { isDangerous: true })),
       ),
     ),
   ]);

@@ -95,7 +95,7 @@ function pauseEntry(view, { name, label, pausedText, runningText }, denialReason
   const resume = () => runAndReport(() => send(null));
   const button = isPaused
     ? actionButton(t("Resume"), resume, { denialReason, name: t("Resume: {label}", { label }) })
-    : actionButton(t("Pause"), pause, { denialReason, danger: true, name: t("Pause: {label}", { label }) });
+    : actionButton(t("Pause"), pause, { denialReason, isDangerous: true, name: t("Pause: {label}", { label }) });
   button.dataset.focus = "pause";
   return {
     key: name,

@@ -221,7 +221,7 @@ function drawDeletion(node, view, role, denialReason, onDelete) {
   node.replaceChildren(
     settingsSection(
       t("Delete"),
-      h("div", { class: "row" }, actionButton(t("Delete role"), remove, { danger: true, denialReason: reason })),
+      h("div", { class: "row" }, actionButton(t("Delete role"), remove, { isDangerous: true, denialReason: reason })),
       reason === null ? null : h("p", { class: "hint" }, reason),
     ),
   );

@@ -163,7 +163,7 @@ async function createRole(view, edit) {
     title: t("Create role"),
     text: t("The role starts below all others, with the permissions of @everyone."),
     label: t("Create"),
-    danger: false,
+    isDangerous: false,
     fields: { name: textSetting(t("Name"), { maxlength: ROLE_NAME_MAX, required: true }) },
     run: async ({ name }) => {
       role = await view.context.api.request("POST", `/guilds/${view.guildId}/roles`, { json: { name } });
