@@ -27,7 +27,7 @@ TIMED_OUT: Final = 2
 
 # The range is longer than one interval, because IDs may run slightly ahead of the clock that scheduled the job.
 _FAILED_RANGE_MS: Final = 4 * timeouts.GRANULARITY_MS
-"""Length in milliseconds of the range of creation times whose interactions one timeout job fails."""
+"""One timeout job fails the interactions created within this time, in milliseconds."""
 
 
 def create(call: Call, row: InteractionRow, state: ResponseState, token: str) -> None:
@@ -74,13 +74,13 @@ def fail(call: Call, interaction_id: int, problem: str, reason_code: int) -> Non
 def count_failures(tx: Tx, limit: int) -> Counter[tuple[int, str | None]]:
     """Count the latest failed interactions by application ID and name of the command; None for components and modals."""
     return Counter(
-        (row.application_id, store.decode_response_state(row).interacted.name)
+        (row.application_id, store.decode_response_state(row).interaction_metadata.name)
         for row in store.list_latest_failures(tx, limit)
     )
 
 
 def publish_failure(call: Call, row: InteractionRow, reason_code: int) -> None:
-    """Publish the failure of an interaction to the session of the invoking user."""
+    """Publish the failure of an interaction to the session that created it, or to all sessions of the user if it is unknown."""
     state = store.decode_response_state(row)
     payload = wire.InteractionFailed(
         id=InteractionId(row.id), nonce=UNSET if state.nonce is None else state.nonce, reason_code=reason_code
@@ -96,5 +96,7 @@ def result_payload(row: InteractionRow, state: ResponseState) -> wire.Interactio
 def notify_user(
     call: Call, row: InteractionRow, state: ResponseState, event: Event[Any], payload: wire.InteractionResult
 ) -> None:
-    """Publish the creation or the outcome of an interaction to the session of the invoking user."""
+    """Publish the creation or the outcome of an interaction to the session that created it.
+
+    If that session is unknown, all sessions of the invoking user receive the event."""
     call.tx.emit(event, payload, UserAudience.of(row.user_id, session_id=state.session_id or None))

@@ -24,8 +24,8 @@ _FOLLOW_UP_FLAGS: Final = MessageFlags.SETTABLE & ~MessageFlags.IS_VOICE_MESSAGE
 """Flags that follow-ups may set; only an initial response can be a voice message."""
 
 
-class InteractionToken:
-    """Operations on response messages with the token of one interaction; implements `webhooks.WebhookAuthor`."""
+class InteractionAuthor:
+    """Author of the response messages of one interaction; implements `webhooks.WebhookAuthor`."""
 
     def __init__(self, row: InteractionRow, application: InteractionApplication) -> None:
         self._row = row
@@ -95,7 +95,7 @@ class InteractionToken:
         return message
 
     def _require_response(self, call: Call, message_id: int) -> MessageRow:
-        """Return a response message of the token's interaction; raise UNKNOWN_MESSAGE for any other message."""
+        """Return a response message of the interaction; raise UNKNOWN_MESSAGE for any other message."""
         row = rules.require_message(call, self._row.channel_id, message_id)
         interaction = messages.views.extra(row).interaction
         if message_id != self._row.original_id and (interaction is None or interaction.id != self._row.id):
@@ -103,20 +103,21 @@ class InteractionToken:
         return row
 
 
-def find_by_token(call: Call, application_id: int, token: str) -> InteractionToken | None:
-    """Return the interaction that a token belongs to, or None.
+def find_by_token(call: Call, application_id: int, token: str) -> InteractionAuthor | None:
+    """Return the author for the interaction that a token belongs to, or None.
 
-    The result is None if the token is invalid or expired, or if the interaction has no initial response."""
+    The result is None if the token is invalid, expired or of another application, or if the interaction failed or has no
+    initial response."""
     interaction_and_application = _find_acknowledged(call, application_id, token)
-    return None if interaction_and_application is None else InteractionToken(*interaction_and_application)
+    return None if interaction_and_application is None else InteractionAuthor(*interaction_and_application)
 
 
-def require_by_token(call: Call, application_id: int, token: str) -> InteractionToken:
-    """Return the interaction that a token belongs to; raise UNKNOWN_WEBHOOK if there is none."""
-    token_owner = find_by_token(call, application_id, token)
-    if token_owner is None:
+def require_by_token(call: Call, application_id: int, token: str) -> InteractionAuthor:
+    """Return the author for the interaction that a token belongs to; raise UNKNOWN_WEBHOOK if there is none."""
+    author = find_by_token(call, application_id, token)
+    if author is None:
         raise errors.UNKNOWN_WEBHOOK()
-    return token_owner
+    return author
 
 
 def _find_acknowledged(
@@ -144,12 +145,13 @@ def _create_follow_up(
         return responses.response_messages.complete_deferred(call, row, application, original_message, body)
     _require_follow_up_allowed(call, row, state)
     store.increment_follow_ups(call.tx, row.id)
-    state.ephemeral = state.ephemeral or _is_ephemeral_only_now(call, row, state.interacted.owners)
-    state.interacted.name = None
-    state.interacted.original_id = None if row.original_id is None else MessageId(row.original_id)
-    state.kind, state.refers_to = int(MessageType.DEFAULT), None
+    state.ephemeral = state.ephemeral or _is_ephemeral_only_now(call, row, state.interaction_metadata.owners)
+    state.interaction_metadata.name = None
+    state.interaction_metadata.original_id = None if row.original_id is None else MessageId(row.original_id)
+    state.message_type, state.replied_message_id = int(MessageType.DEFAULT), None
+    # A follow-up replies to the original response, unless that is ephemeral.
     if original_message is not None and not original_message.is_ephemeral:
-        state.kind, state.refers_to = int(MessageType.REPLY), MessageId(original_message.id)
+        state.message_type, state.replied_message_id = int(MessageType.REPLY), MessageId(original_message.id)
     response_result = responses.response_messages.create(
         call, row, state, responders.follow_up_responder(call, application, row), body
     )
@@ -159,7 +161,10 @@ def _create_follow_up(
 
 def _require_follow_up_allowed(call: Call, row: InteractionRow, state: ResponseState) -> None:
     """Raise MAX_FOLLOW_UPS if a user-installed app may send no more (spec/webhooks-and-interactions.md#3.1)."""
-    if rules.GUILD_INSTALL in state.interacted.owners or row.follow_ups < interactions.USER_INSTALL_FOLLOW_UPS_MAX:
+    if (
+        rules.GUILD_INSTALL in state.interaction_metadata.owners
+        or row.follow_ups < interactions.USER_INSTALL_FOLLOW_UPS_MAX
+    ):
         return
     # Before `EXTERNAL_APP_FOLLOW_UP_LIMIT`, there was no limit (spec/dated-changes.md#3).
     if changes.EXTERNAL_APP_FOLLOW_UP_LIMIT.is_active(call.now_ms):

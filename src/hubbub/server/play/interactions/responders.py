@@ -56,7 +56,7 @@ def _response_access(
         guild_row = guilds.find(call.tx, channel.guild_id)
         access.require_unsuspended(call, channel.guild_id, None if guild_row is None else guild_row.suspension_reason)
         guild = everyone_access(call, channel.guild_id)
-        if rules.GUILD_INSTALL in store.decode_response_state(row).interacted.owners:
+        if rules.GUILD_INSTALL in store.decode_response_state(row).interaction_metadata.owners:
             permissions = (
                 _ALWAYS_GRANTED_PERMISSIONS
                 | _CONTENT_PERMISSIONS

@@ -56,7 +56,7 @@ def list_failed_interactions(
 
     The list contains interactions that the application's endpoint did not answer with a valid response, oldest first. An
     interaction is listed for at least 15 minutes."""
-    applications.require_manager(call, application_id)
+    applications.access.require_manager(call, application_id)
     after_id = 0 if query.after is UNSET else query.after
     return [views.failed_interaction(row) for row in store.list_failed(call.tx, application_id, after_id, query.limit)]
 

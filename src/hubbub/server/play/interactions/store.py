@@ -59,14 +59,16 @@ class ResponseState(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     Stored as JSON: add fields with a default, never rename."""
 
-    interacted: StoredInteraction
+    interaction_metadata: StoredInteraction = msgspec.field(name="interacted")
     """Interaction metadata for response messages."""
-    kind: int = 0
-    """Message type of the response; for autocomplete, the type of the focused option."""
-    refers_to: MessageId | None = None
-    """The message that a response replies to, or None."""
+    message_type: int = msgspec.field(default=0, name="kind")
+    """Value of `MessageType` of the response; not used for autocomplete."""
+    focused_option_type: int = 0
+    """Value of `CommandOptionType` of the option to complete, for autocomplete; otherwise 0."""
+    replied_message_id: MessageId | None = msgspec.field(default=None, name="refers_to")
+    """ID of the message that a response replies to, or None."""
     message_id: MessageId | None = None
-    """The message whose component was used, directly or to open the modal; None if there is none."""
+    """ID of the message whose component was used, directly or to open the modal; None if there is none."""
     ephemeral_message: bool = False
     """Whether the message whose component was used is ephemeral."""
     ephemeral: bool = False

@@ -86,7 +86,7 @@ class Invocation(NamedTuple):
     def response_state(self, stored_interaction: StoredInteraction, body: wire.InteractionRequest) -> ResponseState:
         """Return the state that responses to this interaction need."""
         return ResponseState(
-            interacted=stored_interaction,
+            interaction_metadata=stored_interaction,
             ephemeral=rules.is_ephemeral_only(self.call, self.channel_access, stored_interaction.owners),
             session_id=body.session_id or "",
             nonce=body.nonce if body.nonce is not UNSET else None,
@@ -165,12 +165,12 @@ def run_command(invocation: Invocation, body: wire.RunCommand | wire.Autocomplet
     stored_interaction = invocation.interaction_metadata(interaction_type, owners)
     stored_interaction.name = " ".join((row.name, *parsed_options.subcommand_names))
     state = invocation.response_state(stored_interaction, body)
-    state.kind = int(
+    state.message_type = int(
         MessageType.CONTEXT_MENU_COMMAND if row.type in _CONTEXT_MENU_TYPES else MessageType.CHAT_INPUT_COMMAND
     )
     if parsed_options.focused_option is not None:
         # Autocomplete choices must have the type of the focused option.
-        state.kind = parsed_options.focused_option.type
+        state.focused_option_type = int(parsed_options.focused_option.type)
     interaction_data = wire.InteractionData(id=str(int(row.id)), name=row.name, type=row.type)
     if row.scope is not None:
         interaction_data.guild_id = GuildId(row.scope)
@@ -226,7 +226,7 @@ def _set_target(
     view = views.message(invocation.call, row, invocation.application, invocation.channel_access.channel.guild_id)
     resolver.resolved.messages = {str(int(row.id)): view}
     stored_interaction.target_message_id = MessageId(row.id)
-    state.refers_to = MessageId(row.id)
+    state.replied_message_id = MessageId(row.id)
 
 
 def use_component(invocation: Invocation, body: wire.UseComponent) -> PreparedInteraction:
@@ -290,10 +290,10 @@ def submit_modal(invocation: Invocation, body: wire.SubmitModal) -> PreparedInte
                 str(int(resolver.attachment_ids[int(upload_index)])) for upload_index in component["values"]
             ]
     opener_state = store.decode_response_state(opener)
-    owners = opener_state.interacted.owners
+    owners = opener_state.interaction_metadata.owners
     interaction_type = InteractionType.MODAL_SUBMIT
     stored_interaction = invocation.interaction_metadata(interaction_type, owners)
-    stored_interaction.triggering = opener_state.interacted
+    stored_interaction.triggering = opener_state.interaction_metadata
     stored_interaction.triggering.name = None
     state = invocation.response_state(stored_interaction, body)
     message = None
@@ -326,6 +326,6 @@ def _set_reply_target(state: ResponseState, message: MessageRow) -> ResponseStat
     state.message_id = MessageId(message.id)
     state.ephemeral_message = message.is_ephemeral
     if not message.is_ephemeral:
-        state.kind = int(MessageType.REPLY)
-        state.refers_to = MessageId(message.id)
+        state.message_type = int(MessageType.REPLY)
+        state.replied_message_id = MessageId(message.id)
     return state

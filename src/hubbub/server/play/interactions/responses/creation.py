@@ -128,10 +128,11 @@ def _autocomplete_event(
         CommandOptionType.INTEGER: int,
         CommandOptionType.NUMBER: (int, float),
     }
-    value_type = value_types[CommandOptionType(state.kind)] if state.kind in value_types else (str, int, float)
+    option_type = state.focused_option_type
+    value_type = value_types[CommandOptionType(option_type)] if option_type in value_types else (str, int, float)
     for index, choice in enumerate(choices):
         path = ("data", "choices", index, "value")
-        choice.value = commands.normalize_value(choice.value, state.kind)
+        choice.value = commands.normalize_value(choice.value, option_type)
         if not isinstance(choice.value, value_type):  # type: ignore[arg-type]
             problem = errors.not_string(choice.value) if value_type is str else errors.not_number(choice.value)
             form.add(path, *problem)

@@ -68,9 +68,9 @@ def create(
     if not message_flags & MessageFlags.EPHEMERAL:
         responders.require_unlocked(channel_access)
     response = InteractionResponse(
-        interaction=state.interacted,
-        message_type=state.kind,
-        reference=_message_reference(channel_access.channel, state.refers_to),
+        interaction=state.interaction_metadata,
+        message_type=state.message_type,
+        reference=_message_reference(channel_access.channel, state.replied_message_id),
         flags=message_flags,
         seen_by=(row.user_id, author.user.id) if author.is_bot_response else (row.user_id,),
         invoker=responder.invoker,
@@ -88,7 +88,7 @@ def create_premium_upsell(
     """Create the ephemeral response to a user who must purchase the feature first."""
     channel_access = responders.response_access(call, application, row)
     response = InteractionResponse(
-        interaction=state.interacted,
+        interaction=state.interaction_metadata,
         message_type=int(MessageType.INTERACTION_PREMIUM_UPSELL),
         flags=MessageFlags.EPHEMERAL,
         seen_by=_seen_by(row, application),
