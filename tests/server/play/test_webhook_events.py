@@ -366,6 +366,10 @@ async def test_the_url_of_a_receiver_that_accepts_a_forged_request_is_removed(
     assert receiver.invalid_signature_count == probe_count
     response = await bot.patch("/applications/@me", json={"event_webhooks_status": EventWebhooksStatus.ENABLED})
     assert response.errors("event_webhooks_url") == ["BASE_TYPE_REQUIRED"]
+    # Writing a URL that passes the check enables the events again.
+    receiver.accepts_invalid_signatures = False
+    application = (await bot.patch("/applications/@me", json={"event_webhooks_url": receiver.events_url})).ok()
+    assert application["event_webhooks_status"] == EventWebhooksStatus.ENABLED
 
 
 async def test_enabling_events_requires_a_url(private_targets_world: World, receiver: Receiver) -> None:

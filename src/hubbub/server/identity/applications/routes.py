@@ -156,7 +156,7 @@ def _apply_changes(call: Call, row: ApplicationRow, body: wire.UpdateApplication
         if (value := getattr(body, name)) is not UNSET:
             setattr(settings, name, getattr(default_settings, name) if value is None else value)
     rules.require_valid_event_webhooks(settings, body)
-    rules.disable_event_webhooks_without_url(settings, body)
+    rules.adjust_event_webhooks_status(settings, body)
     if isinstance(body.install_params, wire.InstallParams):
         rules.require_valid_install_params(body.install_params)
     is_user = call.actor.kind == "user"

@@ -22,7 +22,9 @@ INTENT_REVIEW_USERS_MIN = 10_000
 
 
 INTENT_REVIEW_GUILDS_MIN = 100
-"""Number of guilds that was used instead of INTENT_REVIEW_USERS_MIN before 10 June 2026 (spec/dated-changes.md#3)."""
+"""Number of guilds at which privileged intents required a review before 10 June 2026.
+
+Then `INTENT_REVIEW_USERS_MIN` replaced it (spec/dated-changes.md#3)."""
 
 CONTEXT_SCOPES: Final = {"0": INSTALL_SCOPES, "1": INSTALL_SCOPES - {Scope.BOT.value}}
 """Scopes allowed in each installation context (0 guild, 1 user). A bot cannot be installed for a user."""
@@ -146,12 +148,17 @@ def require_valid_event_webhooks(settings: ApplicationSettings, body: UpdateAppl
     form.raise_if_any()
 
 
-def disable_event_webhooks_without_url(settings: ApplicationSettings, body: UpdateApplication) -> None:
-    """Set the status of webhook events to disabled if no URL is set.
+def adjust_event_webhooks_status(settings: ApplicationSettings, body: UpdateApplication) -> None:
+    """Set the status of webhook events that follows from the URL.
 
-    `settings` already contains the changes of `body`. The status DISABLED_BY_PLATFORM stays until a request changes the URL."""
-    was_enabled = settings.event_webhooks_status == EventWebhooksStatus.ENABLED
-    if not settings.event_webhooks_url and (was_enabled or body.event_webhooks_url is not UNSET):
+    `settings` already contains the changes of `body`. Without a URL, ENABLED becomes DISABLED, and DISABLED_BY_PLATFORM
+    becomes DISABLED only if the request itself removes the URL. With a URL in the request, which has been verified,
+    DISABLED_BY_PLATFORM becomes ENABLED."""
+    is_url_written = body.event_webhooks_url is not UNSET
+    if settings.event_webhooks_url:
+        if is_url_written and settings.event_webhooks_status == EventWebhooksStatus.DISABLED_BY_PLATFORM:
+            settings.event_webhooks_status = EventWebhooksStatus.ENABLED
+    elif is_url_written or settings.event_webhooks_status == EventWebhooksStatus.ENABLED:
         settings.event_webhooks_status = EventWebhooksStatus.DISABLED
 
 
