@@ -351,11 +351,11 @@ async def test_the_export_contains_own_reports_and_decisions(world: World) -> No
     [case] = await list_cases(ann)
     await decide(ann, case, "warn", note="Stay polite")
 
-    harvest = (await bob.get("/users/@me/harvest")).ok()["records"]
+    export = (await bob.get("/users/@me/harvest")).ok()["records"]
     about_spammer = (await spammer.get("/users/@me/harvest")).ok()["records"]
 
-    assert [entry["comment"] for entry in harvest["reports"]] == ["Rude"]
-    assert harvest["reports"][0]["evidence"]["name"] == spammer.name
+    assert [entry["comment"] for entry in export["reports"]] == ["Rude"]
+    assert export["reports"][0]["evidence"]["name"] == spammer.name
     assert [entry["reason"] for entry in about_spammer["moderation_decisions"]] == ["Stay polite"]
     assert about_spammer["reports"] == []
     assert "Rude" not in str(about_spammer)

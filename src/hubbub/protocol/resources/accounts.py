@@ -221,7 +221,7 @@ class DeleteAccount(Struct, kw_only=True):
     """Code of the authenticator app, or an unused backup code; absent if two-factor authentication is disabled."""
 
 
-class Harvest(Struct, kw_only=True):
+class DataExport(Struct, kw_only=True):
     """Export of the data stored about a user; messages are exported by `GET /users/@me/harvest/messages`."""
 
     created_at: str
@@ -331,4 +331,4 @@ DELETE_ACCOUNT = Operation(
     emits=(OAUTH2_TOKEN_REVOKE,),
 )
 
-HARVEST = Operation("GET", "/users/@me/harvest", result=Harvest, auth=Auth.USER)
+EXPORT_MY_DATA = Operation("GET", "/users/@me/harvest", result=DataExport, auth=Auth.USER)

@@ -13,8 +13,8 @@ from hubbub.protocol import errors
 from hubbub.protocol.ids import Snowflake, Timestamp, UserId
 from hubbub.protocol.operation import Auth, Operation, RateLimit
 from hubbub.protocol.operator_roles import OperatorRole
-from hubbub.protocol.resources.accounts import AccountSession, Harvest
-from hubbub.protocol.resources.harvests import HarvestedMessage, ListHarvestedMessages
+from hubbub.protocol.resources.accounts import AccountSession, DataExport
+from hubbub.protocol.resources.data_exports import DataExportMessage, ListDataExportMessages
 
 PAGE_LIMIT_MAX: Final = 100
 """Maximum number of entries in a page of a list."""
@@ -392,7 +392,7 @@ EXPORT_USER = Operation(
     "/admin/users/{user_id}/export",
     body=AdministrativeAction,
     optional_body=True,
-    result=Harvest,
+    result=DataExport,
     auth=Auth.USER,
     operator=OperatorRole.OWNER,
     raises=_USER_RAISES,
@@ -402,8 +402,8 @@ EXPORT_USER = Operation(
 LIST_EXPORTED_MESSAGES = Operation(
     "GET",
     "/admin/users/{user_id}/export/messages",
-    query=ListHarvestedMessages,
-    result=list[HarvestedMessage],
+    query=ListDataExportMessages,
+    result=list[DataExportMessage],
     auth=Auth.USER,
     operator=OperatorRole.OWNER,
     raises=_USER_RAISES,

@@ -7,7 +7,7 @@ from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.operator_roles import OperatorRole
 from hubbub.protocol.resources import administration as wire
 from hubbub.protocol.resources import session_administration
-from hubbub.protocol.resources.harvests import HARVEST_PAGE_MAX, ListHarvestedMessages
+from hubbub.protocol.resources.data_exports import DATA_EXPORT_PAGE_MAX, ListDataExportMessages
 from hubbub.server.commands.admin_actions import (
     AdminError,
     action,
@@ -148,10 +148,10 @@ def export_user(call: Call, arguments: argparse.Namespace) -> list[str]:
     row = require_user(call, arguments.username)
     account = codec.encode(administration.accounts.export(call, row, reason=arguments.reason)).decode()
     lines: list[str] = []
-    query = ListHarvestedMessages(limit=HARVEST_PAGE_MAX)
+    query = ListDataExportMessages(limit=DATA_EXPORT_PAGE_MAX)
     while page := administration.accounts.list_messages(call, row, query):
         lines += [codec.encode(message).decode() + "," for message in page]
-        query = ListHarvestedMessages(after=page[-1].id, limit=HARVEST_PAGE_MAX)
+        query = ListDataExportMessages(after=page[-1].id, limit=DATA_EXPORT_PAGE_MAX)
     if lines:
         lines[-1] = lines[-1].removesuffix(",")
     return [account.removesuffix("}") + ',"messages":[', *lines, "]}"]

@@ -60,7 +60,7 @@ FIRST_RESULTS = {
     "play sound": "send_soundboard_sound",
     "end poll": "poll_expire",
     "mark as read": "ack_message",
-    "export my data": "harvest",
+    "export my data": "export_my_data",
     "get access token": "exchange_oauth2_token",
     "send webhook": "execute_webhook",
     "transfer ownership": "update_guild",

@@ -361,14 +361,14 @@ async def delete_account(operation: AsyncOperation, body: wire.DeleteAccount) ->
     await operation.write(delete)
 
 
-@handles(wire.HARVEST, long=True)
-def harvest(call: Call) -> wire.Harvest:
+@handles(wire.EXPORT_MY_DATA, long=True)
+def export_my_data(call: Call) -> wire.DataExport:
     """Get the stored data of the current user, except their messages."""
     row = _require_own_user(call)
     records: dict[str, Any] = {}
     for sections in users.ports.export_data(call, row.id):
         records |= sections
-    return wire.Harvest(
+    return wire.DataExport(
         created_at=codec.timestamp(Snowflake(row.id).created_ms),
         user=users.my_user(row, call.actor),
         sessions=list_auth_sessions(call),

@@ -1,7 +1,7 @@
 """Ports of the administration slice: deletion and export of what a user wrote."""
 
 from hubbub.protocol.ids import UserId
-from hubbub.protocol.resources.harvests import HarvestedMessage, ListHarvestedMessages
+from hubbub.protocol.resources.data_exports import DataExportMessage, ListDataExportMessages
 from hubbub.server.core.call import Call
 from hubbub.server.core.ports import multi_port, port
 
@@ -17,5 +17,5 @@ def delete_written(call: Call, user_id: UserId) -> bool:
 
 
 @port
-def list_messages(call: Call, user_id: UserId, query: ListHarvestedMessages) -> list[HarvestedMessage]:
+def list_messages(call: Call, user_id: UserId, query: ListDataExportMessages) -> list[DataExportMessage]:
     """Return a page of a user's messages for a data export, by ascending ID."""

@@ -5,9 +5,9 @@ from typing import Any, Final
 from aiohttp import web
 
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.resources import accounts, harvests, login_providers, moderation_decisions, passkeys, users
+from hubbub.protocol.resources import accounts, data_exports, login_providers, moderation_decisions, passkeys, users
 from hubbub.server.core.translation import gettext, gettext_noop
-from hubbub.server.transports.web import data_exports
+from hubbub.server.transports.web import data_export_responses
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
 PATH: Final = "/settings/account"
@@ -18,6 +18,7 @@ DECISION_TEXTS: Final = {
     "suspend_user": gettext_noop("Suspension of your account"),
     "suspend_guild": gettext_noop("Suspension of your guild"),
 }
+"""Texts of the actions of moderation decisions against the user, by the values of `ModerationDecision.action`."""
 REMOVE_PASSKEY_PATH: Final = PATH + r"/passkeys/{passkey_id:\d{1,19}}/remove"
 
 
@@ -200,7 +201,7 @@ async def export_account(request: PageRequest) -> web.Response:
 
     The file is streamed, so the server holds one page of messages at a time.
     """
-    account = await request.call(accounts.HARVEST)
-    return data_exports.build_response(
-        account, lambda query: request.call(harvests.LIST_HARVESTED_MESSAGES, query=query)
+    account = await request.call(accounts.EXPORT_MY_DATA)
+    return data_export_responses.build_response(
+        account, lambda query: request.call(data_exports.LIST_MY_EXPORTED_MESSAGES, query=query)
     )

@@ -5,8 +5,8 @@ from typing import Any, Final
 from hubbub.protocol import codec, errors
 from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.resources import administration as wire
-from hubbub.protocol.resources.accounts import Harvest
-from hubbub.protocol.resources.harvests import HarvestedMessage, ListHarvestedMessages
+from hubbub.protocol.resources.accounts import DataExport
+from hubbub.protocol.resources.data_exports import DataExportMessage, ListDataExportMessages
 from hubbub.server.core import jobs as job_queue
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.core.clock import DAY_MS
@@ -161,13 +161,13 @@ def delete_written(call: Call, user_id: UserId) -> bool:
 # Export
 
 
-def export(call: Call, user: UserRow, *, reason: str | None = None) -> Harvest:
+def export(call: Call, user: UserRow, *, reason: str | None = None) -> DataExport:
     """Return the stored data of a user, except messages, and record the export in the audit log."""
     records: dict[str, Any] = {}
     for sections in users.ports.export_data(call, user.id):
         records |= sections
     _log_action(call, "user.export", user, reason=reason)
-    return Harvest(
+    return DataExport(
         created_at=codec.timestamp(Snowflake(user.id).created_ms),
         user=users.my_user(user, Actor(user_id=user.id, kind="user")),
         sessions=views.sessions(call, user.id),
@@ -175,7 +175,7 @@ def export(call: Call, user: UserRow, *, reason: str | None = None) -> Harvest:
     )
 
 
-def list_messages(call: Call, user: UserRow, query: ListHarvestedMessages) -> list[HarvestedMessage]:
+def list_messages(call: Call, user: UserRow, query: ListDataExportMessages) -> list[DataExportMessage]:
     """Return a page of a user's messages for a data export, by ascending ID."""
     return ports.list_messages(call, user.id, query)
 

@@ -3,8 +3,8 @@
 from hubbub.protocol import codec, errors
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import administration as wire
-from hubbub.protocol.resources.accounts import Harvest
-from hubbub.protocol.resources.harvests import HarvestedMessage, ListHarvestedMessages
+from hubbub.protocol.resources.accounts import DataExport
+from hubbub.protocol.resources.data_exports import DataExportMessage, ListDataExportMessages
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity.administration import rules
@@ -85,7 +85,7 @@ def restore_user(call: Call, user_id: UserId, body: wire.AdministrativeAction) -
 
 
 @handles(wire.EXPORT_USER, long=True)
-def export_user(call: Call, user_id: UserId, body: wire.AdministrativeAction) -> Harvest:
+def export_user(call: Call, user_id: UserId, body: wire.AdministrativeAction) -> DataExport:
     """Export the stored data of an account, except its messages.
 
     Use it for a user who cannot log in, for example because the account is suspended. The export is recorded in the
@@ -95,7 +95,7 @@ def export_user(call: Call, user_id: UserId, body: wire.AdministrativeAction) ->
 
 
 @handles(wire.LIST_EXPORTED_MESSAGES, long=True)
-def list_exported_messages(call: Call, user_id: UserId, query: ListHarvestedMessages) -> list[HarvestedMessage]:
+def list_exported_messages(call: Call, user_id: UserId, query: ListDataExportMessages) -> list[DataExportMessage]:
     """List the messages of an account for a data export.
 
     The list is in ascending order of IDs. A page with fewer messages than requested is the last one.

@@ -10,7 +10,7 @@ from hubbub.protocol.resources import administration as wire
 from hubbub.protocol.resources import file_administration
 from hubbub.protocol.resources.administration import Operator
 from hubbub.server.core.translation import gettext, gettext_noop
-from hubbub.server.transports.web import data_exports
+from hubbub.server.transports.web import data_export_responses
 from hubbub.server.transports.web.console.common import (
     CONSOLE_PATH,
     SearchPage,
@@ -105,7 +105,7 @@ async def export_account(request: PageRequest, operator: Operator) -> web.Respon
     """Export the data of an account as one JSON file."""
     user_id = request.path_parameter("user_id")
     account = await request.call(wire.EXPORT_USER, user_id, body=reason_body(request))
-    return data_exports.build_response(
+    return data_export_responses.build_response(
         account, lambda query: request.call(wire.LIST_EXPORTED_MESSAGES, user_id, query=query)
     )
 

@@ -1,4 +1,4 @@
-"""Harvests: pages of the caller's own messages for a data export. `accounts.Harvest` has the other data."""
+"""Pages of the messages of a user for a data export. `accounts.DataExport` has the other data."""
 
 from typing import Annotated, Final
 
@@ -12,13 +12,13 @@ from hubbub.protocol.resources.messages import MessageReference
 from hubbub.protocol.resources.polls import Poll
 from hubbub.protocol.resources.stickers import StickerItem
 
-HARVEST_PAGE_MAX: Final = 500
+DATA_EXPORT_PAGE_MAX: Final = 500
 """Maximum number of messages on a page."""
-HARVEST_PAGE_DEFAULT: Final = 100
+DATA_EXPORT_PAGE_DEFAULT: Final = 100
 """Number of messages on a page without `limit`."""
 
 
-class HarvestedFile(Struct, kw_only=True):
+class DataExportFile(Struct, kw_only=True):
     """A file attached to an exported message."""
 
     filename: str
@@ -29,7 +29,7 @@ class HarvestedFile(Struct, kw_only=True):
     """URL of the file, signed and valid for one day."""
 
 
-class HarvestedMessage(Struct, kw_only=True):
+class DataExportMessage(Struct, kw_only=True):
     """A message in its author's data export, included even if the author can no longer read the channel."""
 
     id: MessageId
@@ -44,7 +44,7 @@ class HarvestedMessage(Struct, kw_only=True):
     """Time of the last edit; null if the message was never edited."""
     content: str
     """Text of the message."""
-    attachments: list[HarvestedFile]
+    attachments: list[DataExportFile]
     """Files attached to the message."""
     type: int
     """Value of `MessageType`."""
@@ -60,20 +60,20 @@ class HarvestedMessage(Struct, kw_only=True):
     """Message that this message replies to or forwards; null if there is none."""
 
 
-class ListHarvestedMessages(Struct, kw_only=True):
+class ListDataExportMessages(Struct, kw_only=True):
     """Query parameters for listing the caller's messages, oldest first."""
 
     after: MessageId | UnsetType = UNSET
     """Only messages with a higher ID than this; pass the last ID of the previous page. Absent for the first page."""
-    limit: Annotated[int, Meta(ge=1, le=HARVEST_PAGE_MAX)] = HARVEST_PAGE_DEFAULT
+    limit: Annotated[int, Meta(ge=1, le=DATA_EXPORT_PAGE_MAX)] = DATA_EXPORT_PAGE_DEFAULT
     """Maximum number of messages to return, 1 to 500; 100 if absent."""
 
 
-LIST_HARVESTED_MESSAGES = Operation(
+LIST_MY_EXPORTED_MESSAGES = Operation(
     "GET",
     "/users/@me/harvest/messages",
-    query=ListHarvestedMessages,
-    result=list[HarvestedMessage],
+    query=ListDataExportMessages,
+    result=list[DataExportMessage],
     auth=Auth.USER,
     limit=RateLimit(60, 10.0),
 )

@@ -7,14 +7,14 @@ from aiohttp import web
 
 from hubbub.protocol import codec
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.resources.accounts import Harvest
-from hubbub.protocol.resources.harvests import HARVEST_PAGE_MAX, HarvestedMessage
+from hubbub.protocol.resources.accounts import DataExport
+from hubbub.protocol.resources.data_exports import DATA_EXPORT_PAGE_MAX, DataExportMessage
 
-FetchPage = Callable[[Mapping[str, Sequence[str]]], Awaitable[list[HarvestedMessage]]]
+FetchPage = Callable[[Mapping[str, Sequence[str]]], Awaitable[list[DataExportMessage]]]
 """Function that returns the page of messages of a query."""
 
 
-def build_response(account: Harvest, fetch_page: FetchPage) -> web.Response:
+def build_response(account: DataExport, fetch_page: FetchPage) -> web.Response:
     """Return the response with an account and its messages; the server holds one page of messages at a time."""
     headers = {
         "Content-Type": "application/json",
@@ -29,7 +29,7 @@ async def _stream(account: bytes, fetch_page: FetchPage) -> AsyncIterator[bytes]
     yield account.removesuffix(b"}") + b',"messages":[\n'
     last_message_id, is_first = 0, True
     while True:
-        query = {"after": [str(last_message_id)], "limit": [str(HARVEST_PAGE_MAX)]}
+        query = {"after": [str(last_message_id)], "limit": [str(DATA_EXPORT_PAGE_MAX)]}
         try:
             messages = await fetch_page(query)
         except ApiError as error:
@@ -40,6 +40,6 @@ async def _stream(account: bytes, fetch_page: FetchPage) -> AsyncIterator[bytes]
         if messages:
             yield (b"" if is_first else b",\n") + b",\n".join(codec.encode(message) for message in messages)
             last_message_id, is_first = int(messages[-1].id), False
-        if len(messages) < HARVEST_PAGE_MAX:
+        if len(messages) < DATA_EXPORT_PAGE_MAX:
             break
     yield b"\n]}\n"
