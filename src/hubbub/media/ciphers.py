@@ -51,16 +51,17 @@ class PacketError(Exception):
 
 
 class KeyExhausted(PacketError):
-    """Raised for a packet that would need a packet number which was used before with the key."""
+    """Raised for a packet after `PACKETS_MAX` packets with the key: further packet numbers may be those of the remote side."""
 
 
 class Cipher(ABC):
     """Encryption with one key: decrypts packets of the remote side and encrypts packets to it. Not thread-safe."""
 
     has_rtpsize_header: ClassVar[bool] = True
-    """Whether the unencrypted header is as long as `rtp.header_length` returns, or only the fixed twelve bytes.
+    """Whether the unencrypted header includes CSRCs and the extension header (`rtp.header_length`).
 
-    It is true in the modes whose name ends with "_rtpsize". The body of a header extension is encrypted in every mode."""
+    If false, it is the fixed twelve bytes. It is true in the modes whose name ends with "_rtpsize". The body of a header
+    extension is encrypted in every mode."""
     packet_number_bits: ClassVar[int] = 32
     """Width in bits of the packet number for replay protection."""
     can_encrypt_control: ClassVar[bool] = True
@@ -89,7 +90,8 @@ class Cipher(ABC):
     def encrypt(self, header: bytes, body: bytes) -> bytes:
         """Encrypt a body; return the whole packet, which starts with the unencrypted `header`.
 
-        Raise PacketError if the packet is too long or the key is exhausted.
+        Raise KeyExhausted after `PACKETS_MAX` packets, in the modes with a packet counter. Raise PacketError in `XChaCha20`
+        if the body is longer than `PACKET_BYTES_MAX`; the other modes do not check the length.
         """
 
     def encrypt_control(self, packet: bytes) -> bytes:
@@ -98,7 +100,9 @@ class Cipher(ABC):
 
     @property
     def has_few_numbers(self) -> bool:
-        """Whether almost all packet numbers of this side are used."""
+        """Whether almost all packet numbers of this side are used.
+
+        It is always false for `XSalsa20` and `XSalsa20Suffix`, which have no counter."""
         return self._sent_count >= PACKETS_MAX - NUMBER_RESERVE
 
     def has_number_near(self, first: int, last: int) -> bool:

@@ -37,7 +37,7 @@ class ClientResult(Copyable):
         self.error_code = error_code
         """The error code of the platform's API or of the local RPC server; 0 if there is none."""
         self.status = status
-        """The HTTP status of the response; `HttpStatusCode.NONE` if there was no response."""
+        """The HTTP status of the response; `HttpStatusCode.NONE` if there was no response, or its status is not in the enum."""
         self.response_body = response_body
         """The unparsed response body of an HTTP error; empty otherwise."""
         self.retryable = retryable
@@ -93,7 +93,7 @@ def result_of_exception(error: BaseException) -> ClientResult:
     if isinstance(error, ApiError):
         return _result_of_api_error(error)
     if isinstance(error, TimeoutError):
-        # Since 1.10 a timed-out response never counts as a success.
+        # Since SDK 1.10 a timed-out response never counts as a success.
         return ClientResult(ErrorType.NETWORK_ERROR, "The platform did not respond in time", retryable=True)
     if isinstance(error, (aiohttp.ClientError, OSError)):
         return ClientResult(ErrorType.NETWORK_ERROR, str(error) or type(error).__name__, retryable=True)
@@ -102,6 +102,7 @@ def result_of_exception(error: BaseException) -> ClientResult:
 
 def _result_of_api_error(error: ApiError) -> ClientResult:
     oauth2_error = error.extra.get("error")
+    # `str(error)` ends with the error code, which is in `error_code`.
     message = oauth2_error if isinstance(oauth2_error, str) else re.sub(r" \(\d+\)$", "", str(error))
     retry_after = error.extra.get("retry_after")
     return ClientResult(

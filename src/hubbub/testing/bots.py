@@ -54,39 +54,39 @@ async def run(ready: ReadyDocument, bot: BotT, token: str, timeout_seconds: floa
                 await _stop(library, client, bot_task)
 
 
-async def _stop(library: str, client: Any, running: "asyncio.Future[None]") -> None:
+async def _stop(library: str, client: Any, bot_task: "asyncio.Future[None]") -> None:
     """Stop a bot. Raise the error of a bot that stopped by itself; ignore errors of the shutdown."""
     __tracebackhide__ = True
-    if running.done() or (library != "interactions_py" and client.is_closed()):
+    if bot_task.done() or (library != "interactions_py" and client.is_closed()):
         # The bot stopped by itself, or is doing so.
-        await asyncio.wait([running])
+        await asyncio.wait([bot_task])
         # A future that is awaited a second time raises its error without the traceback, which names the line of the bot.
-        error = None if running.cancelled() else running.exception()
+        error = None if bot_task.cancelled() else bot_task.exception()
         if error is not None:
             raise error
         return
     if library == "interactions_py":
         # The `stop` of interactions.py waits for a heartbeat; canceling the task ends the bot without this wait.
-        running.cancel()
+        bot_task.cancel()
     else:
         await client.close()
-    await asyncio.wait([running])
-    if not running.cancelled():
-        running.exception()
+    await asyncio.wait([bot_task])
+    if not bot_task.cancelled():
+        bot_task.exception()
 
 
-async def _wait_until_ready(client: Any, running: "asyncio.Future[None]", timeout_seconds: float) -> None:
+async def _wait_until_ready(client: Any, bot_task: "asyncio.Future[None]", timeout_seconds: float) -> None:
     __tracebackhide__ = True
-    ready = asyncio.ensure_future(client.wait_until_ready())
+    ready_task = asyncio.ensure_future(client.wait_until_ready())
     try:
-        await asyncio.wait([running, ready], timeout=timeout_seconds, return_when=asyncio.FIRST_COMPLETED)
-        if running.done():
-            running.result()
+        await asyncio.wait([bot_task, ready_task], timeout=timeout_seconds, return_when=asyncio.FIRST_COMPLETED)
+        if bot_task.done():
+            bot_task.result()
             raise RuntimeError(f"{type(client).__name__} stopped before it was ready")
-        if not ready.done():
+        if not ready_task.done():
             raise TimeoutError(f"{type(client).__name__} was not ready after {timeout_seconds:g} s")
     finally:
-        ready.cancel()
+        ready_task.cancel()
 
 
 def _trust_authority(client: Any, ready: ReadyDocument) -> None:

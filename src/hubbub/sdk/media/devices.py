@@ -31,7 +31,7 @@ OpenDevice = Callable[[Device], DeviceStream]
 """Function that opens a device."""
 
 
-class DevicePort:
+class DeviceSlot:
     """The microphone or the speaker of the calls; used by the device thread.
 
     `kind` names the device in log messages, `log` writes a log message, and `open_device` opens a device."""
@@ -134,7 +134,7 @@ class DeviceEngine(AudioBackend):
         self._lock = threading.Lock()
         """Guards `_thread`, `_selected_ids`, `_is_watching` and `_is_closed`."""
         self._list_lock = threading.Lock()
-        """Guards the list of devices, which several threads read."""
+        """Serializes calls of the driver's `list_devices`, which the device thread and the threads of the client make."""
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
         self._selected_ids: tuple[str, str] | None = None
@@ -147,8 +147,8 @@ class DeviceEngine(AudioBackend):
         """Whether the devices were listed at least once."""
         self._capture_buffer = RingBuffer()
         self._playback_buffer = RingBuffer()
-        self._input = DevicePort("microphone", self._open_input, self._write_log)
-        self._output = DevicePort("speaker", self._open_output, self._write_log)
+        self._input = DeviceSlot("microphone", self._open_input, self._write_log)
+        self._output = DeviceSlot("speaker", self._open_output, self._write_log)
 
     def _write_log(self, message: str, severity: LoggingSeverity) -> None:
         self.log(message, severity)
@@ -188,7 +188,7 @@ class DeviceEngine(AudioBackend):
             self._wake.set()
 
     def close(self) -> None:
-        """Close the devices, and wait until the thread ends."""
+        """Close the devices, and wait up to `JOIN_TIMEOUT_SECONDS` for the thread to end."""
         with self._lock:
             self._is_closed, self._selected_ids, thread = True, None, self._thread
             self._wake.set()
@@ -198,11 +198,11 @@ class DeviceEngine(AudioBackend):
     def describe(self) -> str:
         """Return the open devices, and the underruns and overruns of their buffers."""
         descriptions = []
-        for kind, port, buffer in (
+        for kind, slot, buffer in (
             ("microphone", self._input, self._capture_buffer),
             ("speaker", self._output, self._playback_buffer),
         ):
-            device = port.device
+            device = slot.device
             name = "none" if device is None else repr(device.name)
             descriptions.append(f"{kind} {name}: {buffer.underruns} underruns, {buffer.overruns} overruns")
         return "; ".join(descriptions)

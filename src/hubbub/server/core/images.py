@@ -1,9 +1,8 @@
 """Conversion of untrusted images in separate processes, so that an image cannot crash or block the platform.
 
 An image whose header gives too large a size is rejected before decoding. The others are sent to one of a few processes
-(`core.image_process`) with limited memory and time, which are replaced after a number of images; if a process dies,
-only its image is rejected. Processes start with the first image, so a platform without images never loads the imaging
-library.
+(`core.image_process`) with limited memory and time. A process is replaced after a number of images; if it dies, only its
+image is rejected. Processes start with the first image, so a platform without images never loads the imaging library.
 """
 
 import asyncio
@@ -34,7 +33,7 @@ TASK_SECONDS: Final = 10.0
 """Time limit in seconds for one image."""
 START_SECONDS: Final = 30.0
 """Time limit in seconds for the first image of a process, which includes its start."""
-MEMORY_BYTES: Final = 1 << 30
+MEMORY_BYTES_MAX: Final = 1 << 30
 """Memory limit of a process in bytes."""
 PIXELS_MAX: Final = 25_000_000
 """Maximum number of pixels by the header; `image_process` checks the decoder's result as well."""
@@ -70,7 +69,7 @@ class ImageConverter:
         self,
         *,
         processes: int = PROCESSES_MAX,
-        memory_bytes: int = MEMORY_BYTES,
+        memory_bytes: int = MEMORY_BYTES_MAX,
         task_seconds: float = TASK_SECONDS,
         tasks_max: int = TASKS_MAX,
     ) -> None:
@@ -90,7 +89,7 @@ class ImageConverter:
         RESOURCE_OVERLOADED if too many images wait."""
         is_animatable = image.content_type in image.animated_types
         encoded_image = await self.convert(
-            image.data, to=image.content_type, side=image.side_pixels_max, is_animated=is_animatable
+            image.data, to=image.content_type, side=image.side_pixels_max, keeps_frames=is_animatable
         )
         if (
             len(encoded_image.data) > image.bytes_max
@@ -99,7 +98,7 @@ class ImageConverter:
         ):
             # Convert a too large animation to WebP, which needs a fraction of the bytes for the same frames.
             encoded_image = await self.convert(
-                encoded_image.data, to="image/webp", side=image.side_pixels_max, is_animated=True
+                encoded_image.data, to="image/webp", side=image.side_pixels_max, keeps_frames=True
             )
         if len(encoded_image.data) > image.bytes_max:
             raise TooLargeError(image.bytes_max)
@@ -111,9 +110,9 @@ class ImageConverter:
         )
 
     async def convert(
-        self, data: bytes, *, to: str, side: int, box: tuple[int, int] | None = None, is_animated: bool = False
+        self, data: bytes, *, to: str, side: int, box: tuple[int, int] | None = None, keeps_frames: bool = False
     ) -> EncodedImage:
-        """Convert an image to another type or size; `is_animated` keeps all frames if the type `to` supports it.
+        """Convert an image to another type or size; `keeps_frames` keeps all frames if the type `to` supports it.
 
         No side of the result is longer than `side`; with `box` it also fits into that width and height. Raise
         InvalidImageError if the data cannot be converted within the limits, and RESOURCE_OVERLOADED if too many images wait."""
@@ -130,7 +129,7 @@ class ImageConverter:
             "from": source_type,
             "to": to,
             "box": (min(width, side), min(height, side)),
-            "animated": is_animated and to != "image/jpeg",
+            "animated": keeps_frames and to != "image/jpeg",
         }
         result_header, output_file = await self._submit(task, data)
         return EncodedImage(

@@ -300,7 +300,7 @@ class Cdn:
         side_max = image_request.side or IMAGE_SIDE_PIXELS_MAX
         try:
             converted_image = await self._images.convert(
-                image_bytes, to=image_request.type or stored_type, side=side_max, is_animated=image_request.is_animated
+                image_bytes, to=image_request.type or stored_type, side=side_max, keeps_frames=image_request.is_animated
             )
         except InvalidImageError:
             return None

@@ -83,7 +83,7 @@ class ExternalMedia:
                     to=content_type if image_request.format is None else media_proxy.FORMATS[image_request.format],
                     side=media_proxy.SIDE_MAX,
                     box=(image_request.width or media_proxy.SIDE_MAX, image_request.height or media_proxy.SIDE_MAX),
-                    is_animated=image_request.is_animated,
+                    keeps_frames=image_request.is_animated,
                 )
                 image_bytes, content_type = converted_image.data, converted_image.content_type
         except UnreachableError:

@@ -103,7 +103,7 @@ class MediaProxy:
                     to=stored_type if image_request.format is None else FORMATS[image_request.format],
                     side=SIDE_MAX,
                     box=(image_request.width or SIDE_MAX, image_request.height or SIDE_MAX),
-                    is_animated=image_request.is_animated,
+                    keeps_frames=image_request.is_animated,
                 )
         finally:
             self._waiting_count -= 1

@@ -38,7 +38,7 @@ _SYSTEMS: Final = (
 @functools.cache
 def template_environment(assets: Assets, client_files: ClientFiles, catalogs: CatalogFiles) -> Environment:
     """Create the Jinja environment with its globals and filters, once for the same static files."""
-    templates = Environment(
+    environment = Environment(
         loader=FileSystemLoader(PACKAGE_DIR / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -47,23 +47,23 @@ def template_environment(assets: Assets, client_files: ClientFiles, catalogs: Ca
         auto_reload=False,
         extensions=["jinja2.ext.i18n"],
     )
-    templates.install_gettext_callables(**translation.template_functions())  # type: ignore[attr-defined]
-    templates.globals["asset"] = assets
-    templates.globals["modules"] = client_files
-    templates.globals["catalogs"] = catalogs
-    templates.globals["language"] = translation.current_language
-    templates.globals["field_label"] = field_label
-    templates.globals["is_safe_link"] = is_safe_link
-    templates.filters["moment"] = format_time
-    templates.filters["day"] = format_date
-    templates.filters["number"] = translation.format_number
-    templates.filters["file_size"] = format_file_size
-    templates.filters["initials"] = initials
-    templates.filters["avatar_color_index"] = avatar_color_index
-    templates.filters["program"] = user_agent_name
-    templates.filters["price"] = prices.format_price
-    templates.filters["amount"] = prices.format_amount
-    return templates
+    environment.install_gettext_callables(**translation.template_functions())  # type: ignore[attr-defined]
+    environment.globals["asset"] = assets
+    environment.globals["modules"] = client_files
+    environment.globals["catalogs"] = catalogs
+    environment.globals["language"] = translation.current_language
+    environment.globals["field_label"] = field_label
+    environment.globals["is_safe_link"] = is_safe_link
+    environment.filters["time"] = format_time
+    environment.filters["day"] = format_date
+    environment.filters["number"] = translation.format_number
+    environment.filters["file_size"] = format_file_size
+    environment.filters["initials"] = initials
+    environment.filters["avatar_color_index"] = avatar_color_index
+    environment.filters["user_agent_name"] = user_agent_name
+    environment.filters["price"] = prices.format_price
+    environment.filters["amount"] = prices.format_amount
+    return environment
 
 
 def format_time(iso_time: str) -> Markup:
@@ -101,7 +101,7 @@ def initials(name: str) -> str:
 
 
 def avatar_color_index(object_id: Any) -> int:
-    """Return the index (0 to 5) of the avatar color for an ID."""
+    """Return the index (0 to 5) of the avatar color for an ID. The chat client has the same function in avatars.js."""
     return ((int(object_id) >> 22) + int(object_id)) % 6
 
 
