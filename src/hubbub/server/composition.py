@@ -207,7 +207,7 @@ PORTS: tuple[Binding, ...] = (
         push_subscriptions.export_data,
         moderation_decisions.export_data,
         reports.export_data,
-        applications.access.export_data,
+        applications.personal_data.export_data,
         role_connections.export_data,
         templates.export_data,
         invites.export_data,

@@ -9,7 +9,7 @@ import pytest
 from hubbub.protocol import changes
 from hubbub.protocol.enums import EntitlementType, SkuType, SubscriptionStatus
 from hubbub.protocol.flags import SkuFlags
-from hubbub.server.play.subscriptions.payments.periods import anchor_day, next_month
+from hubbub.server.play.subscriptions.payments.periods import day_of_month, next_month
 from tests.receiver import Receiver, subscribe_to_events
 from tests.server.play.application_owners import DAY_MS, sign_in_owner
 from tests.server.play.purchases import (
@@ -309,7 +309,7 @@ def test_months_keep_their_billing_day_when_they_have_it() -> None:
         "2028-03-31 12:30",
         "2028-04-30 12:30",
     ]
-    assert anchor_day(parse_timestamp_ms("2027-10-31T12:30:00")) == 31
+    assert day_of_month(parse_timestamp_ms("2027-10-31T12:30:00")) == 31
 
 
 async def test_a_guild_subscription_requires_membership_in_the_guild(world: World) -> None:

@@ -50,7 +50,8 @@ class Linter:
         """Return all findings, grouped by rule.
 
         `webhook_owner_ids` and `interaction_owner_ids` are IDs of applications by the IDs of their webhooks and interactions.
-        `failure_counts` are numbers of failed interactions by the names of application and command."""
+        `failure_counts` are numbers of failed interactions by the names of application and command; the command is None for
+        components and modals."""
         rejected_requests = list(rejected_requests)
         return [
             *self._rate_limits(hits, webhook_owner_ids),
@@ -68,7 +69,7 @@ class Linter:
         for hit in hits:
             webhook_id = find_webhook_id(hit)
             if webhook_id is None:
-                name = self._find_caller(hit)
+                name = self._find_application_name(hit)
                 if name is None:
                     continue
             else:
@@ -80,7 +81,7 @@ class Linter:
         for (name, message), times in counts.items():
             yield LintFinding(rule="rate_limit", application=name, message=message, times=times)
 
-    def _find_caller(self, hit: RateLimitHit) -> str | None:
+    def _find_application_name(self, hit: RateLimitHit) -> str | None:
         """Return the name of the application whose token was sent, or None for users and IP addresses."""
         user_id, _, application_id = hit.caller.partition(":")
         if user_id.isdecimal() and application_id.isdecimal():

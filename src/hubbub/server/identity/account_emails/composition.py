@@ -77,7 +77,7 @@ def _environment(mail_format: MailFormat) -> "Environment":
     environment.globals["language"] = translation.current_language
     environment.globals["layout"] = f"layout.{mail_format}"
     environment.globals["parts_file"] = f"parts.{mail_format}"
-    environment.filters["moment"] = _format_time
+    environment.filters["time"] = _format_time
     return environment
 
 

@@ -5,8 +5,14 @@ from typing import Any
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications import keys, ports, routes, signals, teams, testers
-from hubbub.server.identity.applications.interface import access, administration, families, management, settings
-from hubbub.server.identity.applications.rules import require_manager
+from hubbub.server.identity.applications.interface import (
+    access,
+    administration,
+    families,
+    management,
+    personal_data,
+    settings,
+)
 from hubbub.server.identity.applications.store import ApplicationRow, find, find_by_bot, find_many
 from hubbub.server.identity.applications.views import partial_application
 
@@ -37,8 +43,8 @@ __all__ = [
     "find_many",
     "management",
     "administration",
+    "personal_data",
     "ports",
-    "require_manager",
     "settings",
     "signals",
     "teams",

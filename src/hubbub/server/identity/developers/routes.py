@@ -61,7 +61,7 @@ async def delete_application(operation: AsyncOperation, application_id: Applicat
 @handles(wire.CREATE_APPLICATION_BOT)
 def create_application_bot(call: Call, application_id: ApplicationId) -> Response:
     """Create the bot of an application."""
-    row = applications.require_manager(call, application_id)
+    row = applications.access.require_manager(call, application_id)
     if row.bot_id is not None:
         raise errors.invalid("application_id", "APPLICATION_HAS_BOT", "The application already has a bot.")
     return Response(201, wire.BotToken(token=applications.management.add_bot(call, row)), NO_STORE)
@@ -78,7 +78,7 @@ async def reset_bot_token(
     await _require_manager_early(operation, application_id, with_bot=True)
 
     def reset(call: Call) -> str:
-        return applications.management.reset_bot_token(call, applications.require_manager(call, application_id))
+        return applications.management.reset_bot_token(call, applications.access.require_manager(call, application_id))
 
     return Response(200, wire.BotToken(token=await accounts.logins.run_with_mfa(operation, body.code, reset)), NO_STORE)
 
@@ -93,7 +93,9 @@ async def reset_client_secret(
     await _require_manager_early(operation, application_id)
 
     def reset(call: Call) -> str:
-        return applications.management.reset_client_secret(call, applications.require_manager(call, application_id))
+        return applications.management.reset_client_secret(
+            call, applications.access.require_manager(call, application_id)
+        )
 
     return Response(
         200, wire.ClientSecret(secret=await accounts.logins.run_with_mfa(operation, body.code, reset)), NO_STORE
@@ -108,7 +110,7 @@ async def _require_manager_early(
     With `with_bot`, reject an application without a bot as well."""
 
     def require_manager_and_bot(call: Call) -> None:
-        row = applications.require_manager(call, application_id)
+        row = applications.access.require_manager(call, application_id)
         if with_bot and row.bot_id is None:
             raise errors.APPLICATION_HAS_NO_BOT()
 
@@ -129,10 +131,10 @@ def request_application_approval(
     call: Call, application_id: ApplicationId, body: wire.RequestApproval
 ) -> wire.Approval:
     """Request an approval for a scope or a privileged intent."""
-    row = applications.require_manager(call, application_id)
+    row = applications.access.require_manager(call, application_id)
     rules.require_requestable(call, row, body)
     actions.request_approval(call, row, body)
-    return views.approval(call, applications.require_manager(call, application_id), body.kind, body.name)
+    return views.approval(call, applications.access.require_manager(call, application_id), body.kind, body.name)
 
 
 # Testers
@@ -148,7 +150,7 @@ def list_application_testers(call: Call, application_id: ApplicationId) -> list[
 @handles(wire.INVITE_APPLICATION_TESTER)
 def invite_application_tester(call: Call, application_id: ApplicationId, body: wire.AddTester) -> wire.Tester:
     """Invite a user to test an application."""
-    row = applications.require_manager(call, application_id)
+    row = applications.access.require_manager(call, application_id)
     user = users.names.find_by_username(call.tx, body.username.strip().lower())
     if user is None:
         raise errors.invalid("username", "TESTER_UNKNOWN", "No user has this username.")
@@ -162,7 +164,7 @@ def invite_application_tester(call: Call, application_id: ApplicationId, body: w
 @handles(wire.DELETE_APPLICATION_TESTER)
 def delete_application_tester(call: Call, application_id: ApplicationId, user_id: UserId) -> None:
     """Remove a tester from an application."""
-    row = applications.require_manager(call, application_id)
+    row = applications.access.require_manager(call, application_id)
     if not applications.testers.delete_tester(call.tx, row.id, user_id):
         raise errors.UNKNOWN_USER()
 
@@ -173,7 +175,7 @@ def create_test_user(call: Call, application_id: ApplicationId, body: wire.AddTe
 
     Only rehearsals have this operation; other servers respond with 404.
     """
-    row = applications.require_manager(call, application_id)
+    row = applications.access.require_manager(call, application_id)
     if not call.config.control:
         raise errors.NOT_FOUND()
     user = accounts.create_user(call, body.username)
@@ -251,7 +253,7 @@ def list_application_assets(call: Call, application_id: ApplicationId) -> list[w
 @handles(wire.CREATE_APPLICATION_ASSET)
 def create_application_asset(call: Call, application_id: ApplicationId, body: wire.CreateAsset) -> wire.Asset:
     """Create a rich presence asset."""
-    applications.require_manager(call, application_id)
+    applications.access.require_manager(call, application_id)
     # spec/sdk.md#9: names of assets, which the specification calls keys, are stored in lower case.
     name = body.name.strip().lower()
     if not name:
@@ -270,6 +272,6 @@ def create_application_asset(call: Call, application_id: ApplicationId, body: wi
 @handles(wire.DELETE_APPLICATION_ASSET)
 def delete_application_asset(call: Call, application_id: ApplicationId, asset_id: AssetId) -> None:
     """Delete a rich presence asset."""
-    applications.require_manager(call, application_id)
+    applications.access.require_manager(call, application_id)
     if not store.delete_asset(call.tx, application_id, asset_id):
         raise errors.UNKNOWN_ASSET()

@@ -177,7 +177,7 @@ def get_publisher_link(call: Call, application_id: ApplicationId) -> wire.Publis
     An operator sets the publisher link. The caller must be the application's bot, its owner, or an admin or developer
     of its team.
     """
-    row = applications.require_manager(call, application_id)
+    row = applications.access.require_manager(call, application_id)
     return wire.PublisherLink(
         application_id=ApplicationId(row.id),
         parent_id=None if row.parent_id is None else ApplicationId(row.parent_id),
@@ -210,7 +210,7 @@ def update_user_identity_profile(
 
 
 def _require_player_identity(call: Call, application_id: int, user_id: int, external_user_id: str) -> IdentityRow:
-    application = applications.require_manager(call, application_id)
+    application = applications.access.require_manager(call, application_id)
     rows = store.list_identities(call.tx, application.family_id, [user_id])
     matching_rows = [row for row in rows if row.provider_user_id == external_user_id]
     # Several providers may know the same ID; the application's own identities come first.

@@ -74,7 +74,7 @@ def delete_external_identity_provider_configuration(call: Call, application_id: 
 
 def _require_manager_and_type(call: Call, application_id: int, type: str) -> None:
     """Raise unless the caller manages the application and it can configure the provider type."""
-    applications.require_manager(call, application_id)
+    applications.access.require_manager(call, application_id)
     if type not in PROVIDER_TYPES:
         raise errors.invalid("type", *errors.choices(list(PROVIDER_TYPES)))
 

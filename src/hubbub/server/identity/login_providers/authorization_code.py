@@ -70,6 +70,7 @@ async def redeem_code(
 ) -> ProviderUser:
     """Exchange a code for an ID token and return its user, or raise a form error."""
     discovery = await _fetch_discovery(operation, provider, now_ms)
+    # RFC 9207: a provider that announces `iss` must send it.
     if body.iss != provider.issuer and (isinstance(body.iss, str) or discovery.has_response_issuer):
         log.warning("A response for the login provider %s has another issuer", provider.id)
         raise _login_failed_error()

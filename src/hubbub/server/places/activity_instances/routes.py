@@ -15,7 +15,7 @@ def applications_get_activity_instance(
     call: Call, application_id: ApplicationId, instance_id: str
 ) -> wire.ActivityInstance:
     """Get a running activity instance of an application."""
-    applications.require_manager(call, application_id)
+    applications.access.require_manager(call, application_id)
     row = rules.require_instance(call, application_id, instance_id)
     return views.instance(row, store.find_participants(call.tx, [row.id]).get(row.id, []))
 

@@ -32,7 +32,7 @@ def get_quick_link(call: Call, application_id: ApplicationId, link_id: str) -> w
 @handles(wire.LIST_MANAGED_LINKS)
 def list_managed_links(call: Call, application_id: ApplicationId) -> list[wire.ActivityLink]:
     """List the managed links of an application."""
-    applications.require_manager(call, application_id)
+    applications.access.require_manager(call, application_id)
     return [views.link(row) for row in store.list_application_links(call.tx, application_id, wire.LINK_TYPE_MANAGED)]
 
 
@@ -41,7 +41,7 @@ def create_managed_link(call: Call, application_id: ApplicationId, body: wire.Cr
     """Create a managed link.
 
     A managed link does not expire."""
-    applications.require_manager(call, application_id)
+    applications.access.require_manager(call, application_id)
     return _create_link(call, application_id, wire.LINK_TYPE_MANAGED, body, wire.MANAGED_LINKS_MAX, None)
 
 
@@ -56,7 +56,7 @@ def update_managed_link(
     call: Call, application_id: ApplicationId, link_id: str, body: wire.UpdateActivityLink
 ) -> wire.ActivityLink:
     """Update a managed link."""
-    applications.require_manager(call, application_id)
+    applications.access.require_manager(call, application_id)
     row = _require_link(call, application_id, wire.LINK_TYPE_MANAGED, link_id)
     if body.title is not UNSET:
         row = row._replace(title=body.title)
@@ -73,7 +73,7 @@ def update_managed_link(
 @handles(wire.DELETE_MANAGED_LINK)
 def delete_managed_link(call: Call, application_id: ApplicationId, link_id: str) -> None:
     """Delete a managed link."""
-    applications.require_manager(call, application_id)
+    applications.access.require_manager(call, application_id)
     store.delete(call.tx, _require_link(call, application_id, wire.LINK_TYPE_MANAGED, link_id).id)
 
 

@@ -30,7 +30,7 @@ def update_proxy_config(call: Call, application_id: ApplicationId, body: wire.Pr
     """Replace the URL map of an application.
 
     The map applies from the next request on."""
-    applications.require_manager(call, application_id)
+    applications.access.require_manager(call, application_id)
     rows = save_url_map(call, application_id, body.url_map)
     return wire.ProxyConfig(url_map=[wire.UrlMapping(prefix=row.prefix, target=row.target) for row in rows])
 

@@ -17,7 +17,7 @@ from hubbub.protocol.resources.soundboard import SoundboardSound
 from hubbub.protocol.resources.stickers import Sticker
 from hubbub.server.core.store import Tx
 from hubbub.server.places.expressions import store
-from hubbub.server.places.expressions.store import EmojiRow, RowT, SoundRow, StickerRow, Table
+from hubbub.server.places.expressions.store import EmojiRow, ExpressionTable, RowT, SoundRow, StickerRow
 
 ViewT = TypeVar("ViewT", bound=Emoji | Sticker | SoundboardSound)
 
@@ -26,7 +26,7 @@ ViewT = TypeVar("ViewT", bound=Emoji | Sticker | SoundboardSound)
 class ExpressionKind(Generic[RowT, ViewT]):
     """The properties in which emojis, stickers and sounds differ."""
 
-    table: Table[RowT]
+    table: ExpressionTable[RowT]
     view: Callable[[RowT], ViewT]
     """Function that builds the wire model of a row, without the creator."""
     event: Callable[[Tx, GuildId, RowT | None, RowT | None], tuple[Event[Any], Struct]]

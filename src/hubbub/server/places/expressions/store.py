@@ -37,8 +37,8 @@ PERSONAL_DATA: Final = (
 """Columns of these tables that contain IDs of users."""
 READS: Final = {
     "guilds": "premium tier and features that decide the limits",
-    "members": "whether a user may use a guild's stickers and sounds in other guilds",
-    "voice_states": "users who receive a played sound",
+    "members": "whether a user may use a guild's stickers and sounds in other guilds; mute and deafness for playing a sound",
+    "voice_states": "whether a user may play a sound in a channel, and the users who receive it",
 }
 """Tables of other slices that this slice reads, with the reason."""
 
@@ -97,7 +97,7 @@ class SoundRow(NamedTuple):
 RowT = TypeVar("RowT", bound=EmojiRow | StickerRow | SoundRow)
 
 
-class Table(Generic[RowT]):
+class ExpressionTable(Generic[RowT]):
     """The table of one kind of expression.
 
     `name` is the name of the table, `row_type` the type of its rows, and `changeable_columns` are the columns that
@@ -151,9 +151,9 @@ def _condition(columns: Iterable[str]) -> str:
     return " AND ".join(f"{column} = ?" for column in columns)
 
 
-EMOJI_TABLE = Table("emojis", EmojiRow, changeable_columns=("name", "roles"))
-STICKER_TABLE = Table("stickers", StickerRow, changeable_columns=("name", "description", "tags"))
-SOUND_TABLE = Table("sounds", SoundRow, changeable_columns=("name", "volume", "emoji_id", "emoji_name"))
+EMOJI_TABLE = ExpressionTable("emojis", EmojiRow, changeable_columns=("name", "roles"))
+STICKER_TABLE = ExpressionTable("stickers", StickerRow, changeable_columns=("name", "description", "tags"))
+SOUND_TABLE = ExpressionTable("sounds", SoundRow, changeable_columns=("name", "volume", "emoji_id", "emoji_name"))
 
 
 def remove_emoji_from_sounds(tx: Tx, guild_id: int, emoji_id: int) -> int:

@@ -19,7 +19,7 @@ def search_guilds(call: Call, query: wire.SearchGuilds) -> list[wire.Administere
 
 def search(call: Call, query: wire.SearchGuilds) -> list[GuildRow]:
     """Return a page of the guilds that match a query, by ascending ID."""
-    return guilds.suspensions.search(
+    return guilds.administration.search(
         call.tx,
         query.query.strip(),
         only_suspended=query.state == wire.GuildState.SUSPENDED,

@@ -41,7 +41,7 @@ def guild_details(call: Call, row: GuildRow) -> wire.AdministeredGuildDetails:
 
 def _guild(call: Call, row: GuildRow, owner: users.UserRow | None) -> wire.AdministeredGuild:
     reason = row.suspension_reason
-    suspension = None if reason is None else guilds.suspensions.find_suspension(call.tx, row.id)
+    suspension = None if reason is None else guilds.administration.find_suspension(call.tx, row.id)
     deletion = None
     if suspension is not None and suspension.due_ms is not None:
         deletion = ScheduledDeletion(

@@ -4,7 +4,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.places.guilds import ports, routes
 from hubbub.server.places.guilds.actions import publish_update, update
 from hubbub.server.places.guilds.contents.archive import ARCHIVE
-from hubbub.server.places.guilds.interface import creation, maintenance, membership, suspensions
+from hubbub.server.places.guilds.interface import administration, creation, maintenance, membership
 from hubbub.server.places.guilds.rules import reject_guild_owner
 from hubbub.server.places.guilds.signals import FeaturesRemoved, GuildDeleting
 from hubbub.server.places.guilds.store import GuildRow, find, find_many
@@ -17,6 +17,7 @@ __all__ = [
     "GuildDeleting",
     "GuildRow",
     "SLICE",
+    "administration",
     "creation",
     "find",
     "find_many",
@@ -26,6 +27,5 @@ __all__ = [
     "ports",
     "publish_update",
     "reject_guild_owner",
-    "suspensions",
     "update",
 ]

@@ -112,7 +112,7 @@ def _onboarding_view(row: OnboardingRow) -> wire.Onboarding:
     return wire.Onboarding(
         guild_id=GuildId(row.guild_id),
         prompts=row.decoded_prompts,
-        default_channel_ids=row.decoded_channel_ids,
+        default_channel_ids=row.decoded_default_channel_ids,
         enabled=bool(row.enabled),
         mode=row.mode,
     )

@@ -178,7 +178,7 @@ def require_channels(call: Call, contents: GuildContents, before: OnboardingRow,
     channels of prompt options count as well."""
     if not after.enabled:
         return
-    offered_channel_ids = set(after.decoded_channel_ids)
+    offered_channel_ids = set(after.decoded_default_channel_ids)
     if after.mode == OnboardingMode.ADVANCED:
         offered_channel_ids |= {
             channel_id

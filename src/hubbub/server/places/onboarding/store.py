@@ -33,7 +33,7 @@ class OnboardingRow(NamedTuple):
     """JSON list of `OnboardingPrompt`."""
 
     @property
-    def decoded_channel_ids(self) -> list[ChannelId]:
+    def decoded_default_channel_ids(self) -> list[ChannelId]:
         """The default channel IDs, decoded from `default_channel_ids`. Some channels may have been deleted."""
         return codec.decode(self.default_channel_ids, list[ChannelId])
 

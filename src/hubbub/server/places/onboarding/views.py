@@ -18,7 +18,7 @@ def onboarding(tx: Tx, row: OnboardingRow) -> wire.Onboarding:
     channels_by_id = channels.find_many(
         tx,
         [
-            *row.decoded_channel_ids,
+            *row.decoded_default_channel_ids,
             *(channel_id for prompt in row.decoded_prompts for channel_id in _prompt_channel_ids(prompt)),
         ],
     )
@@ -31,7 +31,9 @@ def onboarding(tx: Tx, row: OnboardingRow) -> wire.Onboarding:
     return wire.Onboarding(
         guild_id=GuildId(row.guild_id),
         prompts=prompts,
-        default_channel_ids=[channel_id for channel_id in row.decoded_channel_ids if channel_id in channels_by_id],
+        default_channel_ids=[
+            channel_id for channel_id in row.decoded_default_channel_ids if channel_id in channels_by_id
+        ],
         enabled=bool(row.enabled),
         mode=row.mode,
     )

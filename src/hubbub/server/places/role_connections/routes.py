@@ -23,7 +23,7 @@ def get_application_role_connections_metadata(
     call: Call, application_id: ApplicationId
 ) -> list[wire.RoleConnectionMetadata]:
     """List an application's role connection metadata records."""
-    applications.require_manager(call, application_id)
+    applications.access.require_manager(call, application_id)
     return store.find_metadata(call.tx, [application_id]).get(application_id, [])
 
 
@@ -32,7 +32,7 @@ def update_application_role_connections_metadata(
     call: Call, application_id: ApplicationId, body: wire.MetadataRecords
 ) -> list[wire.RoleConnectionMetadata]:
     """Replace an application's role connection metadata records."""
-    applications.require_manager(call, application_id)
+    applications.access.require_manager(call, application_id)
     records = rules.build_records(body or [])
     actions.set_metadata(call, application_id, records)
     return records

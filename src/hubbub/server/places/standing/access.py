@@ -215,7 +215,7 @@ def find_standing_and_role_ids(
 
     The role IDs are in ascending order, without @everyone."""
     assert channel.guild_id is not None
-    grants = store.read_grants_with_roles_of(tx, channel, user_id, other_id)
+    grants = store.read_grants_with_other_roles(tx, channel, user_id, other_id)
     other_role_ids = sorted(RoleId(role.id) for role in grants.other_roles)
     return _build_standing_from_grants(tx, now_ms, channel, user_id, membership, grants), tuple(other_role_ids)
 

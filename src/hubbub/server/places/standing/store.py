@@ -34,7 +34,8 @@ class GuildMembership(NamedTuple):
     mfa_level: int
     user_id: int | None
     """User ID of the member; None if the user is not a member, if an operator suspended the guild, and for a private
-    channel, which has no guild. The columns after it are then None."""
+    channel, which has no guild. The columns after it are then None; for a private channel, `owner_id` and `mfa_level` are
+    None as well."""
     pending: int
     flags: int
     timed_out_until_ms: int
@@ -110,7 +111,7 @@ _SELECT_GRANTS_WITH_MEMBER = (
     "UNION ALL SELECT 3, r.id, r.permissions, r.position FROM member_roles mr JOIN roles r ON r.id = mr.role_id "
     "WHERE mr.guild_id = ? AND mr.user_id = ?"
 )
-_SELECT_GRANTS_WITH_ROLES_OF = (
+_SELECT_GRANTS_WITH_OTHER_ROLES = (
     f"{_SELECT_GRANTS} UNION ALL SELECT 3, role_id, 0, 0 FROM member_roles WHERE guild_id = ? AND user_id = ?"
 )
 
@@ -219,13 +220,13 @@ def read_grants_with_member(tx: Tx, channel: ChannelRef, user_id: int, other_id:
     return _group_grants(rows)
 
 
-def read_grants_with_roles_of(tx: Tx, channel: ChannelRef, user_id: int, other_id: int) -> Grants:
+def read_grants_with_other_roles(tx: Tx, channel: ChannelRef, user_id: int, other_id: int) -> Grants:
     """Return a member's roles, the overwrites of a channel, and another member's roles.
 
     The permissions and positions of the other member's roles are not read and set to 0."""
     guild_id = channel.guild_id
     rows = tx.all(
-        _SELECT_GRANTS_WITH_ROLES_OF, guild_id, user_id, guild_id, channel.overwrites_channel_id, guild_id, other_id
+        _SELECT_GRANTS_WITH_OTHER_ROLES, guild_id, user_id, guild_id, channel.overwrites_channel_id, guild_id, other_id
     )
     return _group_grants(rows)
 

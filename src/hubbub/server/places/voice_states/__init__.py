@@ -10,7 +10,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.places import members
 from hubbub.server.places.channels.signals import ChannelsDeleting
 from hubbub.server.places.guilds import GuildDeleting
-from hubbub.server.places.guilds.interface.suspensions import GuildSuspended
+from hubbub.server.places.guilds.interface.administration import GuildSuspended
 from hubbub.server.places.members.signals import MemberRemoved, VoiceModerated
 from hubbub.server.places.voice_states import actions, ports, routes, signals, store, tickets, views
 from hubbub.server.places.voice_states.actions import leave_guild_channels

@@ -16,7 +16,7 @@ def list_deliveries(call: Call, application_id: ApplicationId, query: wire.ListD
     """List the webhook events and interactions that were sent to an application.
 
     The newest delivery is first. Interactions over the gateway are not listed."""
-    applications.require_manager(call, application_id)
+    applications.access.require_manager(call, application_id)
     rows = store.list_page(
         call.tx,
         application_id,
@@ -31,7 +31,7 @@ def list_deliveries(call: Call, application_id: ApplicationId, query: wire.ListD
 @handles(wire.GET_DELIVERY)
 def get_delivery(call: Call, application_id: ApplicationId, delivery_id: Snowflake) -> wire.DeliveryDetails:
     """Get a delivery with its request and the beginning of the response."""
-    applications.require_manager(call, application_id)
+    applications.access.require_manager(call, application_id)
     row = store.find(call.tx, application_id, delivery_id)
     if row is None:
         raise errors.NOT_FOUND()

@@ -16,7 +16,7 @@ from hubbub.server.play.entitlements import actions, rules, store, views
 @handles(wire.GET_ENTITLEMENTS)
 def get_entitlements(call: Call, application_id: ApplicationId, query: wire.GetEntitlements) -> list[wire.Entitlement]:
     """List the entitlements of an application."""
-    applications.require_manager(call, application_id)
+    applications.access.require_manager(call, application_id)
     rows = store.list_page(
         call.tx,
         application_id,
@@ -37,7 +37,7 @@ def get_entitlements(call: Call, application_id: ApplicationId, query: wire.GetE
 @handles(wire.CREATE_ENTITLEMENT)
 def create_entitlement(call: Call, application_id: ApplicationId, body: wire.CreateEntitlement) -> wire.Entitlement:
     """Create a test entitlement for a user or a guild."""
-    application = applications.require_manager(call, application_id)
+    application = applications.access.require_manager(call, application_id)
     sku = rules.require_test_sku(call, application_id, body)
     is_for_guild = body.owner_type is EntitlementOwnerType.GUILD
     row = actions.grant(
@@ -56,14 +56,14 @@ def create_entitlement(call: Call, application_id: ApplicationId, body: wire.Cre
 @handles(wire.GET_ENTITLEMENT)
 def get_entitlement(call: Call, application_id: ApplicationId, entitlement_id: EntitlementId) -> wire.Entitlement:
     """Get an entitlement."""
-    applications.require_manager(call, application_id)
+    applications.access.require_manager(call, application_id)
     return views.entitlement(rules.require_entitlement(call, application_id, entitlement_id), call.now_ms)
 
 
 @handles(wire.DELETE_ENTITLEMENT)
 def delete_entitlement(call: Call, application_id: ApplicationId, entitlement_id: EntitlementId) -> None:
     """Delete a test entitlement."""
-    applications.require_manager(call, application_id)
+    applications.access.require_manager(call, application_id)
     row = rules.require_entitlement(call, application_id, entitlement_id)
     if not row.is_test:
         raise errors.CANNOT_DELETE_ENTITLEMENT()
@@ -73,7 +73,7 @@ def delete_entitlement(call: Call, application_id: ApplicationId, entitlement_id
 @handles(wire.CONSUME_ENTITLEMENT)
 def consume_entitlement(call: Call, application_id: ApplicationId, entitlement_id: EntitlementId) -> None:
     """Consume an entitlement of a one-time purchase."""
-    applications.require_manager(call, application_id)
+    applications.access.require_manager(call, application_id)
     row = rules.require_entitlement(call, application_id, entitlement_id)
     sku = skus.find(call.tx, row.sku_id)
     if sku is None or sku.type != SkuType.CONSUMABLE:

@@ -26,7 +26,7 @@ def list_skus(call: Call, application_id: ApplicationId) -> list[wire.Sku]:
 @handles(wire.CREATE_SKU)
 def create_sku(call: Call, application_id: ApplicationId, body: wire.CreateSku) -> wire.StoreSku:
     """Create a SKU."""
-    applications.require_manager(call, application_id)
+    applications.access.require_manager(call, application_id)
     return views.store_sku(actions.create(call, application_id, body))
 
 
@@ -103,7 +103,7 @@ def _require_application(call: Call, application_id: ApplicationId) -> Applicati
 
 def _require_editable_sku(call: Call, application_id: ApplicationId, sku_id: SkuId) -> SkuRow:
     """Return a SKU that the caller manages; raise INVALID_SKU for a group or a deleted SKU."""
-    applications.require_manager(call, application_id)
+    applications.access.require_manager(call, application_id)
     row = store.find(call.tx, sku_id)
     if row is None or row.application_id != application_id:
         raise errors.UNKNOWN_SKU()

@@ -1,4 +1,7 @@
-"""The lifecycle of subscriptions: each function stores a change and then publishes it (spec/webhooks-and-interactions.md#7.3)."""
+"""The lifecycle of subscriptions: functions that store a change and publish it, and the scheduling of renewals.
+
+The rules are in spec/webhooks-and-interactions.md#7.3.
+"""
 
 from typing import Final
 
@@ -18,7 +21,7 @@ from hubbub.server.play.entitlements import EntitlementRow
 from hubbub.server.play.skus import SkuRow
 from hubbub.server.play.subscriptions import store, views
 from hubbub.server.play.subscriptions.payments import ledger
-from hubbub.server.play.subscriptions.payments.periods import anchor_day, next_month
+from hubbub.server.play.subscriptions.payments.periods import day_of_month, next_month
 from hubbub.server.play.subscriptions.store import SubscriptionRow
 
 RENEWAL_JOB: Final = "subscriptions.renew"
@@ -39,7 +42,7 @@ class Renewal(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def create(call: Call, sku: SkuRow, user_id: int, guild_id: int | None) -> SubscriptionRow:
     """Create a subscription and grant its entitlement. It is published as inactive before the grant, and then as active."""
-    renewal_day = anchor_day(call.now_ms)
+    anchor_day = day_of_month(call.now_ms)
     row = SubscriptionRow(
         id=call.new_id(SubscriptionId),
         application_id=sku.application_id,
@@ -49,8 +52,8 @@ def create(call: Call, sku: SkuRow, user_id: int, guild_id: int | None) -> Subsc
         renewal_sku_id=sku.id,
         entitlement_id=None,
         period_start_ms=call.now_ms,
-        period_end_ms=next_month(call.now_ms, renewal_day),
-        anchor_day=renewal_day,
+        period_end_ms=next_month(call.now_ms, anchor_day),
+        anchor_day=anchor_day,
         status=SubscriptionStatus.INACTIVE,
     )
     store.insert(call.tx, row)
@@ -116,13 +119,13 @@ def upgrade(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
     entitlement = _find_entitlement(call, row)
     if entitlement is not None:
         entitlements.end(call, entitlement, call.now_ms)
-    renewal_day = anchor_day(call.now_ms)
+    anchor_day = day_of_month(call.now_ms)
     row = row._replace(
         sku_id=sku.id,
         renewal_sku_id=sku.id,
         period_start_ms=call.now_ms,
-        period_end_ms=next_month(call.now_ms, renewal_day),
-        anchor_day=renewal_day,
+        period_end_ms=next_month(call.now_ms, anchor_day),
+        anchor_day=anchor_day,
         status=SubscriptionStatus.ACTIVE,
         canceled_ms=None,
     )

@@ -170,7 +170,7 @@ def refund_entitlement(call: Call, application_id: ApplicationId, entitlement_id
     """Refund an entitlement.
 
     The entitlement is removed immediately; the payment provider returns the money."""
-    applications.require_manager(call, application_id)
+    applications.access.require_manager(call, application_id)
     actions.refund(call, entitlements.require_entitlement(call, application_id, entitlement_id))
 
 

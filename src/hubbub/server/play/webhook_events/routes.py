@@ -22,7 +22,7 @@ def list_failed_webhook_events(
     """List the failed webhook events of an application.
 
     The oldest event is first."""
-    applications.require_manager(call, application_id)
+    applications.access.require_manager(call, application_id)
     failed_jobs = jobs.list_failed(
         call.tx,
         kind=actions.DELIVER_JOB,
@@ -51,7 +51,7 @@ def resend_delivery(call: Call, application_id: ApplicationId, delivery_id: Snow
     """Resend a webhook event.
 
     An event that waits for its next attempt is sent immediately. Interactions cannot be sent again."""
-    applications.require_manager(call, application_id)
+    applications.access.require_manager(call, application_id)
     row = deliveries.find(call.tx, application_id, delivery_id)
     if row is None:
         raise errors.NOT_FOUND()
@@ -63,7 +63,7 @@ def resend_delivery(call: Call, application_id: ApplicationId, delivery_id: Snow
 
 def _retry_deliveries(call: Call, application_id: ApplicationId, event_id: int | None = None) -> int:
     """Retry one failed event, or all of an application if `event_id` is None; return the number of retried events."""
-    applications.require_manager(call, application_id)
+    applications.access.require_manager(call, application_id)
     key_prefix = actions.delivery_key_prefix(application_id)
     return jobs.retry_failed(call.tx, event_id, kind=actions.DELIVER_JOB, key_prefix=key_prefix)
 

@@ -101,7 +101,7 @@ def create(call: Call, channel_or_access: ChannelAccess | ChannelRef, new_messag
             mentions=mentions.users,
             mention_roles=mentions.roles,
             is_new_member=is_new_member,
-            copy=new_message.copy,
+            lobby_message_row=new_message.lobby_message_row,
         )
     )
     view = views.build_message(wire.Message, related_data, row, decoded_extra=new_message.extra)

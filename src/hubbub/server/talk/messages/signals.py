@@ -20,8 +20,8 @@ class MessageCreated(msgspec.Struct, frozen=True, kw_only=True):
     """IDs of the roles that the message notifies."""
     is_new_member: bool = False
     """Whether the message makes its author a member of its thread."""
-    copy: tuple[Any, ...] | None = None
-    """Row of the copy that the slice which sent the message stores, from its `ApplicationOrigin`, or None."""
+    lobby_message_row: tuple[Any, ...] | None = None
+    """Row of the lobby message that this message is a copy of, from its `ApplicationOrigin`; None for other messages."""
 
 
 class MessageChanged(msgspec.Struct, frozen=True, kw_only=True):

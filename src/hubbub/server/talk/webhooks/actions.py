@@ -46,7 +46,7 @@ def create(
     `avatar` is an image hash."""
     if application_id is None and call.actor.is_bot:
         application_id = call.actor.application_id
-    rules.require_below_max(call, channel.id, guild_id)
+    rules.require_below_webhook_max(call, channel.id, guild_id)
     store.find_or_create_token_key(call.tx)
     return _insert_and_publish(
         call,
@@ -126,7 +126,7 @@ def follow(call: Call, source_channel: ChannelRef, target_channel: ChannelRef) -
     if existing_row is not None:
         return existing_row
     guild_id, source_guild_id = target_channel.guild_id or 0, source_channel.guild_id or 0
-    rules.require_below_max(call, target_channel.id, guild_id)
+    rules.require_below_webhook_max(call, target_channel.id, guild_id)
     source_guild = guilds.find(call.tx, source_guild_id)
     name = f"{source_guild.name if source_guild is not None else ''} #{source_channel.name}".strip()
     row = _insert_and_publish(

@@ -67,7 +67,7 @@ def update_webhook(call: Call, webhook_id: WebhookId, body: wire.UpdateWebhook) 
         if target.guild_id != row.guild_id:
             raise errors.UNKNOWN_CHANNEL()
         rules.require_webhook_channel(target)
-        rules.require_below_max(call, target.id)
+        rules.require_below_webhook_max(call, target.id)
         updated_row = updated_row._replace(channel_id=target.id)
     return views.webhook(call, actions.update(call, row, updated_row))
 

@@ -113,7 +113,7 @@ def require_webhook_channel(channel: ChannelRef) -> GuildId:
     return channel.guild_id
 
 
-def require_below_max(call: Call, channel_id: int, guild_id: int | None = None) -> None:
+def require_below_webhook_max(call: Call, channel_id: int, guild_id: int | None = None) -> None:
     """Raise MAX_WEBHOOKS if the channel has reached its maximum of webhooks.
 
     If `guild_id` is not None, raise MAX_GUILD_WEBHOOKS if the guild has reached its maximum."""
@@ -184,6 +184,7 @@ def _everyone_standing(call: Call, guild: GuildRow) -> GuildAccess:
         owner_id=UserId(guild.owner_id),
         mfa_level=0,
         permissions_by_role={guild.id: permissions},
+        # Position and ID of @everyone.
         ranks=((0, guild.id),),
         permissions=Permissions.ALL if permissions & Permissions.ADMINISTRATOR else permissions,
         is_restricted=False,

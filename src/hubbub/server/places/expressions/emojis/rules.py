@@ -63,7 +63,7 @@ def require_application_manager(call: Call, application_id: int, role: TeamRole 
     Before application emojis were introduced, raise 404."""
     if not changes.APPLICATION_EMOJIS.is_active(call.now_ms):
         raise errors.NOT_FOUND()
-    applications.require_manager(call, application_id, role)
+    applications.access.require_manager(call, application_id, role)
 
 
 def require_application_emoji(call: Call, application_id: ApplicationId, emoji_id: EmojiId) -> EmojiRow:

@@ -66,8 +66,8 @@ def unlink(call: Call, row: LobbyRow) -> tuple[LobbyRow, Channel | None]:
 
 
 def _clear_link(call: Call, row: LobbyRow) -> LobbyRow:
-    idle_ms = None if row.idle_ms is None else call.now_ms
-    return actions.update(call, row, row._replace(linked_channel_id=None, idle_ms=idle_ms))
+    idle_since_ms = None if row.idle_ms is None else call.now_ms
+    return actions.update(call, row, row._replace(linked_channel_id=None, idle_ms=idle_since_ms))
 
 
 def on_channels_deleting(call: Call, signal: ChannelsDeleting) -> None:
@@ -95,7 +95,7 @@ def create_invite(call: Call, row: LobbyRow, user_id: int) -> wire.LobbyInvite:
                 user_id=user_id, reason="{user} has a provisional account, and provisional accounts cannot join guilds."
             )
         )
-    template = InviteRow(
+    invite_row = InviteRow(
         code="",
         guild_id=channel.guild_id,
         channel_id=channel.id,
@@ -106,4 +106,4 @@ def create_invite(call: Call, row: LobbyRow, user_id: int) -> wire.LobbyInvite:
         max_uses=1,
         target_type=InviteTargetType.LOBBY,
     )
-    return wire.LobbyInvite(code=invites.create(call, template, TargetList([UserId(user_id)], None)).code)
+    return wire.LobbyInvite(code=invites.create(call, invite_row, TargetList([UserId(user_id)], None)).code)

@@ -126,7 +126,7 @@ def _post_in_channel(call: Call, lobby: LobbyRow, message: LobbyMessageRow, body
             body,
             message_id=MessageId(message.id),
             author=author,
-            origin=messages.content.ApplicationOrigin(lobby.application_id, copy=message),
+            origin=messages.content.ApplicationOrigin(lobby.application_id, lobby_message_row=message),
         )
     except RejectedWithSideEffects as rejection:
         # Nothing was stored in the channel, so nothing is rolled back; the moderators' alert is part of the transaction.
@@ -143,13 +143,13 @@ def on_message_created(call: Call, signal: MessageCreated) -> None:
     if lobby is None:
         return
     message = _copy_message(lobby, signal.row)
-    if isinstance(signal.copy, LobbyMessageRow):
+    if isinstance(signal.lobby_message_row, LobbyMessageRow):
         # The message was sent in the lobby, whose copy has fields that the message of the channel lacks.
-        message = signal.copy._replace(
+        message = signal.lobby_message_row._replace(
             channel_id=signal.channel.id,
             type=signal.row.type,
             content=signal.row.content,
-            flags=signal.copy.flags | signal.row.flags,
+            flags=signal.lobby_message_row.flags | signal.row.flags,
         )
     store.insert_message(call.tx, message)
     _publish_channel_message(

@@ -4,7 +4,7 @@ import calendar
 from datetime import UTC, datetime
 
 
-def anchor_day(start_ms: int) -> int:
+def day_of_month(start_ms: int) -> int:
     """Return the day of the month (1 to 31, UTC) on which a subscription that starts at `start_ms` renews."""
     return datetime.fromtimestamp(start_ms // 1000, UTC).day
 

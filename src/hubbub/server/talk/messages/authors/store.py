@@ -67,7 +67,7 @@ def read_author(author_values: Sequence[Any], guild_values: Sequence[Any]) -> Au
         None if author_values[_USER_COLUMN_COUNT] is None else members.MemberRow(*author_values[_USER_COLUMN_COUNT:]),
         guild_values[0] or 0,
         guild_values[1] or 0,
-        moderated_bits=guild_values[2] or 0,
+        moderation_rule_bits=guild_values[2] or 0,
     )
 
 

@@ -74,14 +74,17 @@ class MessageRow(NamedTuple):
 
     @property
     def has_poll(self) -> bool:
-        """Whether the message has a poll, whose votes must be loaded."""
+        """Whether the message may have a poll, whose votes must be loaded.
+
+        The JSON is searched instead of decoded, so a metadata key "poll" also counts."""
         return self.extra is not None and '"poll":' in self.extra
 
     @property
     def is_user_authored(self) -> bool:
         """Whether the author is a user, including bots.
 
-        A webhook's name and avatar are stored with the message instead."""
+        The name and avatar of a webhook are stored with the message instead. The JSON is searched instead of decoded: messages
+        of webhooks have no metadata, so the key can only be that of the webhook's identity."""
         return self.webhook_id is None or self.extra is None or '"author":' not in self.extra
 
     @property
@@ -207,7 +210,7 @@ class ExtraFields(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The application of `activity`."""
     call: MessageCall | None = None
     """The voice call that a system message is about."""
-    shared: bool = False
+    has_shared_files: bool = msgspec.field(default=False, name="shared")
     """Whether other messages use the message's files, so that the files remain when the message is deleted."""
 
 
@@ -218,8 +221,8 @@ class ApplicationOrigin(NamedTuple):
     metadata: dict[str, str] = {}
     activity: MessageActivity | None = None
     application: MessageApplication | None = None
-    copy: tuple[Any, ...] | None = None
-    """Row of the copy that the sending slice stores when it is notified of the message, or None."""
+    lobby_message_row: tuple[Any, ...] | None = None
+    """Row of the lobby message that this message is a copy of; passed back with `MessageCreated`. None for other messages."""
 
 
 class Author(NamedTuple):
@@ -235,7 +238,7 @@ class Author(NamedTuple):
     """ID of the webhook; if it equals the user's ID, name and avatar are stored with the message."""
     application_id: int | None = None
     """ID of the application that owns the webhook."""
-    moderated_bits: int = 0
+    moderation_rule_bits: int = 0
     """Bits `CHECKS_MESSAGES` and `CHECKS_MEMBERS` of the guild's enabled auto moderation rules; 0 if there are none."""
     is_bot_response: bool = False
     """For interaction responses: whether the app's bot is the author, regardless of the webhook ID."""
@@ -250,8 +253,8 @@ class ReactionCountRow(NamedTuple):
     emoji_id: int | None
     emoji_name: str
     animated: int
-    normal: int
-    burst: int
+    normal_count: int
+    burst_count: int
     is_mine: int
     """1 if the viewer reacted with the emoji, otherwise 0."""
     is_mine_burst: int

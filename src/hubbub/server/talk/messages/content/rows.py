@@ -33,8 +33,8 @@ class NewMessage(NamedTuple):
     """The nonce that is returned with the message."""
     extra: ExtraFields | None = None
     """The decoded `row.extra`, or None if it was not decoded."""
-    copy: tuple[Any, ...] | None = None
-    """Row of the copy that a slice of a higher tier stores; see `ApplicationOrigin`."""
+    lobby_message_row: tuple[Any, ...] | None = None
+    """Row of the lobby message that this message is a copy of; see `ApplicationOrigin`. None for other messages."""
 
 
 def build_row(

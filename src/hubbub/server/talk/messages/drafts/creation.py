@@ -120,7 +120,7 @@ def _create(
     forwarded_texts = () if snapshot is None else (snapshot.content,)
     if forwarded_texts:
         link_rules.require_allowed(call, forwarded_texts)
-    if author.moderated_bits or channel.linked_lobby is not None:
+    if author.moderation_rule_bits or channel.linked_lobby is not None:
         check_draft(call, channel_access, author, message_id, (*draft.readable_texts(), *forwarded_texts))
     webhook_author = None if author.webhook_id is None else author
     position = store.read_thread_position(call.tx, channel.id) if channel.is_thread else None
@@ -138,10 +138,17 @@ def _create(
         origin=origin,
         response=response,
     )
-    copy = None if origin is None else origin.copy
+    lobby_message_row = None if origin is None else origin.lobby_message_row
     # Building the view modifies a decoded poll, so the decoded fields are passed on only for plain drafts.
     new_message = NewMessage(
-        row, author, notified_mentions, replied_row, response, nonce, extra if draft.is_plain else None, copy
+        row,
+        author,
+        notified_mentions,
+        replied_row,
+        response,
+        nonce,
+        extra if draft.is_plain else None,
+        lobby_message_row,
     )
     return actions.create(call, channel_access, new_message)
 
@@ -174,7 +181,7 @@ def create_crosspost(
 
     User mentions are retained; role mentions and @everyone of the source guild are not."""
     resolution.mark_files_shared(call, source_row)
-    extra = ExtraFields(author=rows.webhook_identity(author), shared=source_row.attachments is not None)
+    extra = ExtraFields(author=rows.webhook_identity(author), has_shared_files=source_row.attachments is not None)
     row = MessageRow(
         channel_id=channel.id,
         id=call.new_id(MessageId),

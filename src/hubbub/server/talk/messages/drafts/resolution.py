@@ -77,6 +77,6 @@ def _resolve_forward(
 def mark_files_shared(call: Call, row: MessageRow) -> None:
     """Mark the files of a message as shared, so that the files remain when the message is deleted."""
     extra = json_columns.extra(row)
-    if row.attachments is not None and not extra.shared:
-        extra.shared = True
+    if row.attachments is not None and not extra.has_shared_files:
+        extra.has_shared_files = True
         store.set_extra(call.tx, row, extra)

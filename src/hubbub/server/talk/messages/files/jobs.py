@@ -62,7 +62,7 @@ def schedule_file_deletion(call: Call, rows: Sequence[MessageRow]) -> None:
     file_ids = [
         int(file.id)
         for row in rows
-        if row.attachments is not None and not json_columns.extra(row).shared
+        if row.attachments is not None and not json_columns.extra(row).has_shared_files
         for file in json_columns.attachments(row)
     ]
     _delete_files(call, file_ids)

@@ -28,6 +28,7 @@ ARCHIVE: Final = (
     ArchiveTable(
         name="messages",
         key=("channel_id", "id"),
+        # Messages have no guild column; the export selects them by channel.
         guild_column="",
         columns={
             "channel_id": REFERENCE,

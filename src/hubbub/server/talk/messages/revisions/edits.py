@@ -47,7 +47,7 @@ def edit(
     if edited_row != row._replace(flags=edited_row.flags):
         rules.require_links_allowed(call, author, draft.readable_texts())
         link_rules.require_allowed(call, draft.linked_texts())
-        if author.moderated_bits:
+        if author.moderation_rule_bits:
             check_draft(call, channel_access, author, row.id, draft.readable_texts(), is_edited=True)
         rules.consume_edit_quotas(call, row)
         # spec/http.md#3.4: a change of flags alone does not set edited_timestamp.

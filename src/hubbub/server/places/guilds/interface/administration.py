@@ -1,4 +1,4 @@
-"""Search, suspension and deletion of guilds by operators, and the check of a new owner, for other slices."""
+"""Search, suspension, deletion and transfer of guilds by operators, for the slice `guild_administration`."""
 
 from hubbub.server.places.guilds.actions import delete, suspend, unsuspend
 from hubbub.server.places.guilds.rules import require_owner_candidate
