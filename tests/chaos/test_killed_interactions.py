@@ -45,7 +45,8 @@ async def test_interactions_of_a_killed_process_succeed_or_fail(tmp_path: Path, 
                     "data": {"id": command["id"], "name": "greet"},
                 }
                 assert (await alice.post("/interactions", body)).status == 204
-            await wait_until(lambda: len(receiver.interactions) >= INTERACTION_COUNT)
+            # On a busy machine, an interaction can fail before it is delivered: an application has three seconds.
+            await wait_until(lambda: receiver.interactions)
             server.kill()
 
             message = {"type": InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE, "data": {"content": "back"}}
@@ -65,6 +66,8 @@ async def test_interactions_of_a_killed_process_succeed_or_fail(tmp_path: Path, 
                 return len(await list_ended_ids()) >= INTERACTION_COUNT
 
             await repeat_until_true(have_ended)
-            assert sorted(await list_ended_ids()) == sorted({each["id"] for each in receiver.interactions})
+            ended_ids = await list_ended_ids()
+            assert len(ended_ids) == len(set(ended_ids)) == INTERACTION_COUNT
+            assert {each["id"] for each in receiver.interactions} <= set(ended_ids)
     finally:
         server.stop()

@@ -10,6 +10,7 @@ from aiohttp import web
 from hubbub.protocol.enums import CommandOptionType, ComponentType, InteractionCallbackType, InteractionType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.interactions import RESPONSE_TIMEOUT_MS
 from hubbub.server.identity import oauth2
 from hubbub.server.identity.oauth2.installations import InstallationRow
 from tests.oauth import create_application
@@ -80,6 +81,24 @@ async def test_an_interaction_is_posted_with_a_signature_and_answered_in_the_bod
     assert (await setup.world.request("GET", f"{webhook_path}/messages/@original")).ok()["id"] == message["id"]
     assert (await setup.world.request("POST", webhook_path, json={"content": "more"})).ok()["content"] == "more"
     assert await list_failures(setup) == []
+
+
+async def test_an_interaction_that_no_worker_delivered_in_time_is_among_the_failures(
+    setup: InteractionSetup, receiver: Receiver
+) -> None:
+    worker = setup.world.app.worker
+    assert worker is not None
+    command = await setup.create_command()
+    await worker.stop()
+    data = {"id": command["id"], "name": command["name"]}
+    assert (await setup.create_interaction(InteractionType.APPLICATION_COMMAND, data)).status == 204
+    setup.world.clock.advance(RESPONSE_TIMEOUT_MS + 1_000)
+    worker.start()
+    await worker.run_due()
+
+    assert (await setup.user_session.next("INTERACTION_FAILURE"))["reason_code"] == 2
+    assert [failure["error"] for failure in await list_failures(setup)] == ["the interaction was not delivered in time"]
+    assert receiver.interactions == []
 
 
 async def test_a_ping_has_the_common_fields_of_interactions(setup: InteractionSetup, receiver: Receiver) -> None:

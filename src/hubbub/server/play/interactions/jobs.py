@@ -44,6 +44,7 @@ async def deliver(operation: AsyncOperation, job: Job) -> None:
     interaction_id = delivery.interaction_id
     target = await operation.read(lambda call: endpoints.find_pending_target(call, interaction_id))
     if target is None:
+        await operation.write(lambda call: _fail_late_delivery(call, interaction_id))
         return
     request = payload_signatures.sign(target.url, target.signing_key, target.now_ms, delivery.body.encode())
     loop = asyncio.get_running_loop()
@@ -93,6 +94,12 @@ async def deliver(operation: AsyncOperation, job: Job) -> None:
             await operation.write(lambda call: deliveries.log(call, attempt, "delivered", None))
             return
     await _fail(operation, attempt, problem, actions.INVALID_RESPONSE)
+
+
+def _fail_late_delivery(call: Call, interaction_id: int) -> None:
+    """Fail an interaction without a response whose time is over, for example because the server was restarted."""
+    if endpoints.compute_remaining_ms(call, interaction_id) <= 0:
+        actions.fail(call, interaction_id, "the interaction was not delivered in time", actions.TIMED_OUT)
 
 
 def _describe_interaction(body: str) -> str:
