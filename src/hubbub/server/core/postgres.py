@@ -416,11 +416,13 @@ class PostgresDatabase(Database):
             self._delivery.add([(unit.future, result, None, None)])
 
     def _write(self, unit: Unit, first_attempt: int = 0) -> None:
-        """Run a unit until it commits or fails, and deliver the result; after conflicts, another thread continues."""
+        """Run a unit until it commits or fails, and deliver the result; if it is contended, another thread continues."""
         if unit.has_failed:
             return
         try:
-            for attempt in range(first_attempt, CONCURRENT_ATTEMPTS_MAX):
+            attempt = first_attempt
+            # If units of the object already wait for each other, another concurrent one would only conflict with them.
+            while attempt < CONCURRENT_ATTEMPTS_MAX and not (unit.key and self._contended_tasks.has_key(unit.key)):
                 if attempt:
                     _back_off(attempt - 1)
                 try:
@@ -428,6 +430,7 @@ class PostgresDatabase(Database):
                     return
                 except _CONFLICT_ERRORS:
                     self._count_retry()
+                attempt += 1
             self._contended_tasks.put(
                 unit.key, partial(self._write_contended, unit, time.monotonic() + CONTENDED_SECONDS_MAX)
             )

@@ -6,7 +6,7 @@ units that are not contended yet, so each attempt is likely to succeed. Units of
 
 import logging
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -35,15 +35,22 @@ class ContendedTasks:
         self._condition = threading.Condition()
         self._waiting_tasks: deque[tuple[int, Callable[[], None]]] = deque()
         self._running_keys: set[int] = set()
+        self._task_counts: Counter[int] = Counter()
+        """Number of waiting and running functions by key, without keys that have none."""
         self._is_closed = False
 
     def __len__(self) -> int:
         return len(self._waiting_tasks)
 
+    def has_key(self, key: int) -> bool:
+        """Return whether functions of a key wait or run."""
+        return key in self._task_counts
+
     def put(self, key: int, task: Callable[[], None]) -> None:
         """Add a function at the end."""
         with self._condition:
             self._waiting_tasks.append((key, task))
+            self._task_counts[key] += 1
             self._condition.notify()
 
     def close(self) -> None:
@@ -61,6 +68,9 @@ class ContendedTasks:
             finally:
                 with self._condition:
                     self._running_keys.discard(key)
+                    self._task_counts[key] -= 1
+                    if not self._task_counts[key]:
+                        del self._task_counts[key]
                     self._condition.notify_all()
 
     def _take(self) -> tuple[int, Callable[[], None]] | None:
