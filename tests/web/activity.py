@@ -94,6 +94,8 @@ class SampleActivity:
         self.app_guild, self.client = app_guild, client
         self.control = control
         self.page_html = SDK_PAGE
+        self.page_headers: dict[str, str] = {}
+        """Headers of the activity's page."""
         self.files: dict[str, tuple[str, str]] = {}
         """Further files of the activity: content type and text by path."""
         self.redirects: dict[str, str] = {}
@@ -120,7 +122,7 @@ class SampleActivity:
 
     async def _handle_page(self, request: web.Request) -> web.Response:
         text = self.page_html.replace("CLIENT", str(self.client.id)).replace("SCOPES", json.dumps(SCOPES))
-        return web.Response(text=text, content_type="text/html")
+        return web.Response(text=text, content_type="text/html", headers=self.page_headers)
 
     async def _handle_file(self, request: web.Request) -> web.Response:
         if request.path in self.redirects:

@@ -75,6 +75,8 @@ async def running_chromium(program: str | None) -> AsyncIterator[Any]:
         arguments.append("--disable-dev-shm-usage")
         # Use a fake camera and microphone, and grant media permissions without a prompt.
         arguments += ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
+        # Chromium 152 and later support Connection-Allowlist; versions 148 to 151 need these features.
+        arguments.append("--enable-features=ConnectionAllowlists,OverrideConnectionAllowlistOriginTrial")
         # Like a browser of a user, block windows that no click opened.
         browser = await driver.chromium.launch(
             executable_path=program,

@@ -22,6 +22,9 @@ PROXY_PREFIX: Final = "/.proxy"
 WEBRTC_DIRECTIVE: Final = "webrtc 'block'"
 """Directive of Content Security Policy 3 that blocks WebRTC, which shows the user's address to other servers (decisions/0174)."""
 
+OWN_HOST_ALLOWLIST: Final = "(response-origin)"
+"""The Connection-Allowlist of the platform's own pages on the host of an activity."""
+
 _HOP_BY_HOP_HEADERS: Final = frozenset(
     {
         "connection",
@@ -68,6 +71,9 @@ _REMOVED_RESPONSE_HEADERS: Final = _HOP_BY_HOP_HEADERS | {
     "alt-svc",
     # Browsers delete the cookies of the whole registrable domain, which may be that of the platform.
     "clear-site-data",
+    # Browsers ignore a second list.
+    "connection-allowlist",
+    "connection-allowlist-report-only",
     "content-security-policy",
     "content-security-policy-report-only",
     "location",
@@ -144,7 +150,7 @@ def content_security_policy(config: Config, application_id: int, *, is_prefix_re
     origin = config.activity_origin(application_id) or ""
     websocket_origin = f"ws{origin.removeprefix('http')}"
     embedded_sources = "data: blob:"
-    cdn_paths = " ".join(f"{config.cdn_url}/{folder}/" for folder in ("attachments", "avatars", "icons"))
+    cdn_paths = " ".join(_cdn_paths(config))
     connect_sources = (
         f"{origin}{PROXY_PREFIX}/ {websocket_origin}{PROXY_PREFIX}/"
         if is_prefix_required
@@ -166,6 +172,20 @@ def content_security_policy(config: Config, application_id: int, *, is_prefix_re
             f"frame-ancestors {frame_ancestors(config)}",
         )
     )
+
+
+def connection_allowlist(config: Config) -> str:
+    """Return the Connection-Allowlist of an activity, which contains its own host and the platform's API and files.
+
+    A browser that supports the header blocks WebRTC and other connections of the page, its windows and its workers, which
+    would show the user's address (decisions/0174)."""
+    url_patterns = (f'"{path}*"' for path in (f"{config.web_url}/api/", *_cdn_paths(config)))
+    return f"(response-origin {' '.join(url_patterns)})"
+
+
+def _cdn_paths(config: Config) -> list[str]:
+    """Return the URLs of the folders whose files an activity may request."""
+    return [f"{config.cdn_url}/{folder}/" for folder in ("attachments", "avatars", "icons")]
 
 
 def frame_ancestors(config: Config) -> str:

@@ -11,7 +11,7 @@ from typing import Final
 
 from aiohttp import web
 
-from hubbub.server.transports.activities.headers import WEBRTC_DIRECTIVE
+from hubbub.server.transports.activities.headers import OWN_HOST_ALLOWLIST, WEBRTC_DIRECTIVE
 
 PAGE_PATH: Final = "/.platform/frame.html"
 SCRIPT_PATH: Final = "/.platform/frame.js"
@@ -64,4 +64,9 @@ def script() -> web.Response:
 
 
 def _response_headers(policy: str) -> dict[str, str]:
-    return {"Cache-Control": "no-cache", "Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff"}
+    return {
+        "Cache-Control": "no-cache",
+        "Connection-Allowlist": OWN_HOST_ALLOWLIST,
+        "Content-Security-Policy": policy,
+        "X-Content-Type-Options": "nosniff",
+    }

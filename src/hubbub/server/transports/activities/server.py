@@ -166,6 +166,7 @@ class ActivityServer:
                 returned_headers["Content-Security-Policy"] = headers.content_security_policy(
                     self._config, application_id, is_prefix_required=is_prefix_required
                 )
+                returned_headers["Connection-Allowlist"] = headers.connection_allowlist(self._config)
                 if site.ticket is not None and self._cookie_ticket(request) != site.ticket.text:
                     cookie = headers.ticket_cookie(self._ticket_cookie_name, site.ticket.text, site.ticket.seconds)
                     returned_headers.add("Set-Cookie", cookie)
