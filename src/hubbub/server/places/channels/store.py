@@ -57,7 +57,8 @@ SlowModeKind = Literal["message", "thread"]
 class ChannelRow(NamedTuple):
     """A channel of any kind: guild channel, thread or private channel.
 
-    Text channels use only the fields up to `last_message_id`; see `TEXT_COLUMNS`."""
+    Text channels use only the fields up to `last_message_id`, all guild channels those up to `icon`: queries for them omit the
+    others, which then have their default values."""
 
     id: int
     type: int
@@ -126,14 +127,20 @@ COLUMNS: Final = ", ".join(
     _NEWEST_MESSAGE_OR_POST_SQL if field == "last_message_id" else f"c.{field}" for field in ChannelRow._fields
 )
 """Columns to select `FROM channels c` for a `ChannelRow`."""
+_GUILD_CHANNEL_COLUMNS: Final = ", ".join(
+    _NEWEST_MESSAGE_OR_POST_SQL if field == "last_message_id" else f"c.{field}"
+    for field in ChannelRow._fields[: ChannelRow._fields.index("archived")]
+)
+"""Columns to select `FROM channels c` for a `ChannelRow` of a guild channel. Fewer columns make the query faster."""
 _LIST_GUILD_CHANNELS: Final = (
-    f"SELECT {COLUMNS} FROM channels c WHERE c.guild_id = ? AND c.type NOT IN (10, 11, 12) ORDER BY c.position, c.id"
+    f"SELECT {_GUILD_CHANNEL_COLUMNS} FROM channels c WHERE c.guild_id = ? AND c.type NOT IN (10, 11, 12)"
+    " ORDER BY c.position, c.id"
 )
 TEXT_COLUMNS: Final = ", ".join(
     _NEWEST_MESSAGE_SQL if field == "last_message_id" else f"c.{field}"
     for field in ChannelRow._fields[: ChannelRow._fields.index("bitrate")]
 )
-"""Columns to select `FROM channels c` for a `ChannelRow` of a text channel. Fewer columns make the query faster."""
+"""Columns to select `FROM channels c` for a `ChannelRow` of a text channel."""
 
 _STORED_FIELDS: Final = tuple(field for field in ChannelRow._fields if field != "last_message_id")
 """Fields of `ChannelRow` that are columns of the table."""
@@ -169,7 +176,7 @@ def list_guild_channels(tx: Tx, guild_id: int) -> list[ChannelRow]:
 
 
 def list_guild_channel_values(tx: Tx, guild_id: int) -> list[tuple[Any, ...]]:
-    """Return the rows of `list_guild_channels` as tuples of the values of a `ChannelRow`."""
+    """Return the rows of `list_guild_channels` as tuples of the values of a `ChannelRow`, without the fields of threads."""
     return tx.all(_LIST_GUILD_CHANNELS, guild_id)
 
 
