@@ -23,13 +23,13 @@ _STRING_OR_BRACKET_PATTERN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|([\[{])|([\]
 _UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def decode_hook(kind: type, value: Any) -> Any:
+def decode_hook(class_: type, value: Any) -> Any:
     """Decode wide integers, images and sounds for msgspec."""
-    if issubclass(kind, WideInt):
-        return parse_wide(kind, value)
-    if issubclass(kind, ImageData | SoundData):
-        return kind.from_data_uri(value)
-    raise NotImplementedError(f"no decoding for {kind!r}")
+    if issubclass(class_, WideInt):
+        return parse_wide(class_, value)
+    if issubclass(class_, ImageData | SoundData):
+        return class_.from_data_uri(value)
+    raise NotImplementedError(f"no decoding for {class_!r}")
 
 
 encode_hook: Callable[[Any], Any] = methodcaller("to_wire")
@@ -45,18 +45,18 @@ encode = _encoder.encode
 
 
 @lru_cache(maxsize=4096)
-def decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+def decoder(type_: Any) -> msgspec.json.Decoder[Any]:
     """Return the cached strict decoder of a type."""
-    return msgspec.json.Decoder(kind, dec_hook=decode_hook)
+    return msgspec.json.Decoder(type_, dec_hook=decode_hook)
 
 
-def decode(data: bytes | str, kind: type[T]) -> T:
+def decode(data: bytes | str, class_: type[T]) -> T:
     """Decode JSON into a model.
 
     Raise msgspec.ValidationError or msgspec.DecodeError for any invalid input, however malformed.
     """
     # The variable is typed as Any, because type checkers do not regard every type as hashable.
-    hashable: Any = kind
+    hashable: Any = class_
     if exceeds_depth(data, DEPTH_MAX):
         raise msgspec.DecodeError(f"JSON is nested more than {DEPTH_MAX} levels deep")
     try:
@@ -92,12 +92,12 @@ def decode_any(data: bytes | str) -> Any:
     return decode(data, any_type)
 
 
-def convert(value: Any, kind: type[T], *, strict: bool = True) -> T:
+def convert(value: Any, class_: type[T], *, strict: bool = True) -> T:
     """Convert built-in values (dicts, lists, strings) into a model.
 
     If `strict` is False, strings are also accepted as numbers and booleans, as in query parameters.
     """
-    return msgspec.convert(value, kind, strict=strict, dec_hook=decode_hook)
+    return msgspec.convert(value, class_, strict=strict, dec_hook=decode_hook)
 
 
 def timestamp(ms: int) -> Timestamp:

@@ -188,6 +188,6 @@ class Call:
         for listener in self.listeners.get(type(signal), ()):
             listener(self, signal)
 
-    def new_id(self, kind: type[S]) -> S:
+    def new_id(self, class_: type[S]) -> S:
         """Return a new ID with the current timestamp."""
-        return self.ids.new(kind)
+        return self.ids.new(class_)

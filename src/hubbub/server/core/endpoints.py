@@ -206,8 +206,8 @@ def build_endpoint(
         name=name,
         tag=tag,
         function=function,
-        converters=tuple(_converter(kind) for kind in parameter_types),
-        snowflake_parameters=tuple(isinstance(kind, type) and issubclass(kind, WideInt) for kind in parameter_types),
+        converters=tuple(_converter(type_) for type_ in parameter_types),
+        snowflake_parameters=tuple(isinstance(type_, type) and issubclass(type_, WideInt) for type_ in parameter_types),
         argument_positions=tuple(positions[parameter] for parameter in handler_parameters),
         writes=operation.method not in READ_METHODS if writes is None else writes,
         is_async=inspect.iscoroutinefunction(function),
@@ -245,10 +245,10 @@ def _media_fields(body: Any) -> dict[str, int]:
         return {}
     hints = _annotations(body)
     return {
-        name: kind.bytes_max
+        name: type_.bytes_max
         for name in body.__struct_fields__
-        for kind in (hints[name], *get_args(hints[name]))
-        if isinstance(kind, type) and issubclass(kind, _MEDIA_TYPES)
+        for type_ in (hints[name], *get_args(hints[name]))
+        if isinstance(type_, type) and issubclass(type_, _MEDIA_TYPES)
     }
 
 
@@ -264,17 +264,17 @@ def _rejections_by_kind(auth: Auth) -> dict[str, errors.ErrorCode]:
     return rejections
 
 
-def _converter(kind: Any) -> Converter:
+def _converter(type_: Any) -> Converter:
     """Return the function that parses a path parameter of this type."""
-    if kind is str:
+    if type_ is str:
         return str
-    if isinstance(kind, type) and issubclass(kind, Snowflake):
-        id_type = kind
+    if isinstance(type_, type) and issubclass(type_, Snowflake):
+        id_type = type_
         return lambda text: parse_wide(id_type, text)
 
     def convert(text: str) -> Any:
         try:
-            return codec.convert(text, kind, strict=False)
+            return codec.convert(text, type_, strict=False)
         except msgspec.ValidationError:
             raise ValueError(errors.not_number(text)[1]) from None
 

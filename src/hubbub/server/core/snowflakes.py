@@ -78,7 +78,7 @@ class SnowflakeFactory:
         with self._lock:
             self._limit = (ms - EPOCH_MS, time.monotonic())
 
-    def new(self, kind: type[S]) -> S:
+    def new(self, class_: type[S]) -> S:
         """Return a new ID; its timestamp is the current time, or later while IDs run ahead of the clock."""
         if self.require_lease is not None:
             self.require_lease()
@@ -100,7 +100,7 @@ class SnowflakeFactory:
             self._last_ms = ms
             if len(self._counters) > self._counters_max:
                 self._merge_oldest()
-            return kind(ms << 22 | self._process_bits | counter)
+            return class_(ms << 22 | self._process_bits | counter)
 
     def continue_from(self, other: "SnowflakeFactory") -> None:
         """Copy the counters of another factory, so that none of its IDs is created again.

@@ -562,9 +562,9 @@ def _require_id(text: str, file: str, line: int, field: str) -> int:
     return int(text)
 
 
-def _convert(decoded_json: Any, kind: Any, file: str, line: int) -> Any:
+def _convert(decoded_json: Any, type_: Any, file: str, line: int) -> Any:
     try:
-        return msgspec.convert(decoded_json, kind)
+        return msgspec.convert(decoded_json, type_)
     except msgspec.ValidationError as error:
         problem, _, path = str(error).partition(" - at `")
         raise InvalidArchive(problem, file=file, line=line, field=path.rstrip("`").removeprefix("$.")) from None

@@ -58,7 +58,9 @@ class PendingRequest:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+    def __exit__(
+        self, error_type: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
         del self._admission.pending[self]
         if self._is_expired:
             self._task.uncancel()

@@ -50,21 +50,21 @@ _UNSTORABLE_PATTERN: Final = re.compile(rb'\\u0000|[^"0-9.][0-9]{19}|"(?:0000|00
 ErrorPath = tuple[str | int, ...]
 
 
-def decode(data: bytes, kind: Any, *, depth_max: int = DEPTH_MAX) -> Any:
-    """Decode a JSON body into a value of the type `kind`; raise INVALID_JSON or INVALID_FORM_BODY if that fails."""
+def decode(data: bytes, type_: Any, *, depth_max: int = DEPTH_MAX) -> Any:
+    """Decode a JSON body into a value of the type `type_`; raise INVALID_JSON or INVALID_FORM_BODY if that fails."""
     if codec.exceeds_depth(data, depth_max):
         raise errors.INVALID_JSON()
     try:
         if _UNSTORABLE_PATTERN.search(data if len(data) < DATA_URI_SCAN_MIN else _without_data_uris(data)) is None:
-            return codec.decoder(kind).decode(data)
-        return _decode_carefully(data, kind)
+            return codec.decoder(type_).decode(data)
+        return _decode_carefully(data, type_)
     except msgspec.ValidationError as error:
-        return _decode_numeric_booleans(data, kind, error)
+        return _decode_numeric_booleans(data, type_, error)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise errors.INVALID_JSON() from None
 
 
-def _decode_numeric_booleans(data: bytes, kind: Any, error: msgspec.ValidationError) -> Any:
+def _decode_numeric_booleans(data: bytes, type_: Any, error: msgspec.ValidationError) -> Any:
     """Decode a body that msgspec rejected with `error`, with the numbers 0 and 1 as booleans; raise its errors if it has any."""
     try:
         value = codec.decoder(Any).decode(data)
@@ -74,9 +74,9 @@ def _decode_numeric_booleans(data: bytes, kind: Any, error: msgspec.ValidationEr
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # The input is also not valid JSON; msgspec reported the validation error only because it came first.
         raise errors.INVALID_JSON() from None
-    if not _convert_booleans(_type_info(kind), value):
-        raise _form_error(value, kind, error) from None
-    return convert(_without_nul(value), kind, checks_storable=True)
+    if not _convert_booleans(_type_info(type_), value):
+        raise _form_error(value, type_, error) from None
+    return convert(_without_nul(value), type_, checks_storable=True)
 
 
 def _convert_booleans(node: inspect.Type, value: Any) -> bool:
@@ -113,60 +113,60 @@ def _without_data_uris(data: bytes) -> bytes:
     return b"".join(kept_parts) + data[position:]
 
 
-def _decode_carefully(data: bytes, kind: Any) -> Any:
+def _decode_carefully(data: bytes, type_: Any) -> Any:
     """Decode a body that may contain values which msgspec accepts but a store may not."""
     try:
         value = codec.decoder(Any).decode(data)
     except msgspec.ValidationError:
         # An integer beyond 64 bits. Decoding with the type raises an error with its path, unless the key is unknown.
-        codec.decoder(kind).decode(data)
+        codec.decoder(type_).decode(data)
         raise errors.INVALID_JSON() from None
-    _convert_booleans(_type_info(kind), value)
-    return convert(_without_nul(value), kind, checks_storable=True)
+    _convert_booleans(_type_info(type_), value)
+    return convert(_without_nul(value), type_, checks_storable=True)
 
 
-def convert(value: Any, kind: Any, *, checks_storable: bool = False) -> Any:
-    """Convert a builtin value (from JSON or form fields) to a value of the type `kind`.
+def convert(value: Any, type_: Any, *, checks_storable: bool = False) -> Any:
+    """Convert a builtin value (from JSON or form fields) to a value of the type `type_`.
 
     `checks_storable` also rejects values that msgspec accepts but a store may not.
     """
     if checks_storable:
         form = FormErrors()
-        _Validator(form).visit(_type_info(kind), value, ())
+        _Validator(form).visit(_type_info(type_), value, ())
         form.raise_if_any()
     try:
-        return codec.convert(value, kind)
+        return codec.convert(value, type_)
     except msgspec.ValidationError as error:
-        raise _form_error(value, kind, error) from None
+        raise _form_error(value, type_, error) from None
 
 
-def convert_query(text: str, kind: Any) -> Any:
+def convert_query(text: str, type_: Any) -> Any:
     """Convert the query string of a URL to its model (spec/http.md#1.6)."""
     if len(text) <= CACHED_QUERY_LENGTH_MAX:
-        values, checks_storable = _read_cached_query(text, kind)
+        values, checks_storable = _read_cached_query(text, type_)
     else:
-        values, checks_storable = _read_fields(split_fields(text), kind)
-    return convert(values, kind, checks_storable=checks_storable)
+        values, checks_storable = _read_fields(split_fields(text), type_)
+    return convert(values, type_, checks_storable=checks_storable)
 
 
 @lru_cache(maxsize=1024)
-def _read_cached_query(text: str, kind: Any) -> tuple[dict[str, Any], bool]:
+def _read_cached_query(text: str, type_: Any) -> tuple[dict[str, Any], bool]:
     """Return the result of `_read_fields`, from the cache: clients repeat queries such as `limit=50`."""
-    return _read_fields(split_fields(text), kind)
+    return _read_fields(split_fields(text), type_)
 
 
-def convert_fields(fields: Mapping[str, Sequence[str]], kind: Any) -> Any:
+def convert_fields(fields: Mapping[str, Sequence[str]], type_: Any) -> Any:
     """Convert query parameters or flat form fields to their model (spec/http.md#1.6)."""
-    values, checks_storable = _read_fields(fields, kind)
-    return convert(values, kind, checks_storable=checks_storable)
+    values, checks_storable = _read_fields(fields, type_)
+    return convert(values, type_, checks_storable=checks_storable)
 
 
-def _read_fields(fields: Mapping[str, Sequence[str]], kind: Any) -> tuple[dict[str, Any], bool]:
+def _read_fields(fields: Mapping[str, Sequence[str]], type_: Any) -> tuple[dict[str, Any], bool]:
     """Return the values that JSON would contain, and whether some of them must be checked for the store."""
     values: dict[str, Any] = {}
     checks_storable = False
     if fields:
-        for name, node, is_repeated, is_comma_separated in _parameter_plan(kind):
+        for name, node, is_repeated, is_comma_separated in _parameter_plan(type_):
             texts = fields.get(name)
             if not texts:
                 continue
@@ -194,14 +194,14 @@ def split_fields(text: str) -> dict[str, list[str]]:
     return fields
 
 
-def is_flat(kind: Any) -> bool:
+def is_flat(type_: Any) -> bool:
     """Return whether a type can be read from query parameters or form fields, which have no nesting."""
-    return isinstance(_type_info(kind), inspect.StructType)
+    return isinstance(_type_info(type_), inspect.StructType)
 
 
-def _form_error(value: Any, kind: Any, error: msgspec.ValidationError) -> ApiError:
+def _form_error(value: Any, type_: Any, error: msgspec.ValidationError) -> ApiError:
     form = FormErrors()
-    _Validator(form).visit(_type_info(kind), value, ())
+    _Validator(form).visit(_type_info(type_), value, ())
     return form.error() if form else _msgspec_error(error)
 
 
@@ -226,8 +226,8 @@ def _without_nul(value: Any) -> Any:
 
 
 @lru_cache(maxsize=4096)
-def _type_info(kind: Any) -> inspect.Type:
-    return inspect.type_info(kind)
+def _type_info(type_: Any) -> inspect.Type:
+    return inspect.type_info(type_)
 
 
 def _unwrap(node: inspect.Type) -> tuple[inspect.Type, Mapping[str, Any]]:
@@ -247,11 +247,11 @@ def _unwrap(node: inspect.Type) -> tuple[inspect.Type, Mapping[str, Any]]:
 
 
 @lru_cache(maxsize=1024)
-def _parameter_plan(kind: Any) -> tuple[tuple[str, inspect.Type, bool, bool], ...]:
+def _parameter_plan(type_: Any) -> tuple[tuple[str, inspect.Type, bool, bool], ...]:
     """Return a tuple for each parameter: name, type of one value, whether it repeats, whether commas separate values."""
-    struct_info = _type_info(kind)
+    struct_info = _type_info(type_)
     if not isinstance(struct_info, inspect.StructType):
-        raise TypeError(f"{kind!r} cannot be read from flat fields")
+        raise TypeError(f"{type_!r} cannot be read from flat fields")
     parameters = []
     for field in struct_info.fields:
         node, extra_metadata = _unwrap(field.type)
@@ -370,10 +370,10 @@ class _Validator:
         else:
             self._visit_length(node.min_length, node.max_length, len(value), path, is_array=True)
             typed_items = ((node.item_type, item) for item in value)
-        for index, (kind, item) in enumerate(typed_items):
+        for index, (item_node, item) in enumerate(typed_items):
             if not self._errors_left:
                 return
-            self.visit(kind, item, (*path, index))
+            self.visit(item_node, item, (*path, index))
 
     def _visit_union(self, node: inspect.UnionType, value: Any, path: ErrorPath) -> None:
         member_nodes = [member_node for member_node in node.types if not isinstance(member_node, inspect.NoneType)]
@@ -453,30 +453,30 @@ class _Validator:
                 self.add(path, errors.not_string(value))
 
     def _visit_number(self, node: inspect.IntType | inspect.FloatType, value: Any, path: ErrorPath) -> None:
-        kind = "int" if isinstance(node, inspect.IntType) else "float"
-        is_number = isinstance(value, int if kind == "int" else int | float) and not isinstance(value, bool)
+        number_kind = "int" if isinstance(node, inspect.IntType) else "float"
+        is_number = isinstance(value, int if number_kind == "int" else int | float) and not isinstance(value, bool)
         if not is_number or not (isinstance(value, float) or -WIDE_MAX <= value <= WIDE_MAX):
-            self.add(path, errors.not_number(value, kind))
+            self.add(path, errors.not_number(value, number_kind))
         elif node.le is not None and value > node.le:
-            self.add(path, errors.number_max(node.le, kind))
+            self.add(path, errors.number_max(node.le, number_kind))
         elif node.lt is not None and value >= node.lt:
-            self.add(path, errors.number_max(node.lt - 1 if kind == "int" else node.lt, kind))
+            self.add(path, errors.number_max(node.lt - 1 if number_kind == "int" else node.lt, number_kind))
         elif node.ge is not None and value < node.ge:
-            self.add(path, errors.number_min(node.ge, kind))
+            self.add(path, errors.number_min(node.ge, number_kind))
         elif node.gt is not None and value <= node.gt:
-            self.add(path, errors.number_min(node.gt + 1 if kind == "int" else node.gt, kind))
+            self.add(path, errors.number_min(node.gt + 1 if number_kind == "int" else node.gt, number_kind))
 
-    def _visit_custom(self, kind: type, value: Any, path: ErrorPath) -> None:
+    def _visit_custom(self, class_: type, value: Any, path: ErrorPath) -> None:
         try:
-            codec.decode_hook(kind, value)
+            codec.decode_hook(class_, value)
         except ValueError as error:
-            if issubclass(kind, Snowflake):
+            if issubclass(class_, Snowflake):
                 self.add(path, errors.not_snowflake(value))
-            elif issubclass(kind, WideInt):
+            elif issubclass(class_, WideInt):
                 self.add(path, errors.not_number(value))
             elif isinstance(error, TooLargeError):
                 self.add(path, errors.max_size(format_bytes(error.bytes_max)))
-            elif issubclass(kind, ImageData):
+            elif issubclass(class_, ImageData):
                 self.add(path, errors.bad_image())
             else:
                 self.add(path, ("BASE_TYPE_BAD_VALUE", str(error)))

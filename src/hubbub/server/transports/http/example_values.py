@@ -38,13 +38,13 @@ _ARRAY_TYPES: Final = (list, tuple, set, frozenset, Sequence)
 _MAPPING_TYPES: Final = (dict, Mapping)
 
 
-def example(kind: Any, *, is_in_request: bool = False) -> Any:
+def example(type_: Any, *, is_in_request: bool = False) -> Any:
     """Return an example of a type as built-in JSON values.
 
     A response contains every field that cannot be absent, and a request every required field. Both also contain a few
     optional fields.
     """
-    return _Builder(is_in_request).build(kind, _FieldContext(), Meta(), ())
+    return _Builder(is_in_request).build(type_, _FieldContext(), Meta(), ())
 
 
 class _FieldContext(NamedTuple):
@@ -65,33 +65,33 @@ class _Builder:
     def __init__(self, is_in_request: bool) -> None:
         self._is_in_request = is_in_request
 
-    def build(self, kind: Any, context: _FieldContext, meta: Meta, parents: tuple[type, ...]) -> Any:
+    def build(self, type_: Any, context: _FieldContext, meta: Meta, parents: tuple[type, ...]) -> Any:
         """Return the example of a type; `parents` are the models around it."""
-        origin = get_origin(kind)
+        origin = get_origin(type_)
         if origin is Annotated:
-            base, *extras = get_args(kind)
+            base, *extras = get_args(type_)
             meta = next((extra for extra in extras if isinstance(extra, Meta)), meta)
             return self.build(base, context, meta, parents)
         if origin in _UNION_ORIGINS:
-            return self._union_example(get_args(kind), context, meta, parents)
+            return self._union_example(get_args(type_), context, meta, parents)
         if origin is Literal:
-            return get_args(kind)[0]
-        if kind in _ARRAY_TYPES or origin in _ARRAY_TYPES:
-            return self._array_example(get_args(kind), context, meta, parents)
-        if kind in _MAPPING_TYPES or origin in _MAPPING_TYPES:
-            return self._mapping_example(get_args(kind), context, meta, parents)
-        if isinstance(kind, type) and issubclass(kind, Struct):
-            return self._model_example(kind, parents)
-        return _scalar_example(kind, context, meta)
+            return get_args(type_)[0]
+        if type_ in _ARRAY_TYPES or origin in _ARRAY_TYPES:
+            return self._array_example(get_args(type_), context, meta, parents)
+        if type_ in _MAPPING_TYPES or origin in _MAPPING_TYPES:
+            return self._mapping_example(get_args(type_), context, meta, parents)
+        if isinstance(type_, type) and issubclass(type_, Struct):
+            return self._model_example(type_, parents)
+        return _scalar_example(type_, context, meta)
 
-    def _model_example(self, kind: type[Struct], parents: tuple[type, ...]) -> dict[str, Any]:
+    def _model_example(self, class_: type[Struct], parents: tuple[type, ...]) -> dict[str, Any]:
         """Return the example of a model: the fields that it must contain and a few optional fields."""
         depth = len(parents)
-        field_parents = (*parents, kind)
-        config = kind.__struct_config__
+        field_parents = (*parents, class_)
+        config = class_.__struct_config__
         example_fields: dict[str, Any] = {} if config.tag is None else {str(config.tag_field): config.tag}
         optional_max = OPTIONAL_FIELDS_MAX[depth] if depth < len(OPTIONAL_FIELDS_MAX) else 0
-        fields, notes = _struct_fields(kind), _field_notes(kind)
+        fields, notes = _struct_fields(class_), _field_notes(class_)
         included_names = {field.name for field in fields if self._is_present(field)}
         optional_names = [
             field.name
@@ -103,7 +103,7 @@ class _Builder:
             included_names.update(field.name for field in fields[:1] if not _is_recursive(field.type, field_parents))
         for field in fields:
             if field.name in included_names:
-                context = _FieldContext(field.encode_name, notes.get(field.name, ""), kind.__name__)
+                context = _FieldContext(field.encode_name, notes.get(field.name, ""), class_.__name__)
                 example_fields[field.encode_name] = self._field_example(field, context, field_parents)
         return example_fields
 
@@ -136,9 +136,9 @@ class _Builder:
         members.sort(key=lambda member_type: (_is_recursive(member_type, parents), _preference(member_type)))
         return self.build(members[0], context, meta, parents)
 
-    def _is_too_deep(self, kind: Any, parents: tuple[type, ...], margin: int = 0) -> bool:
+    def _is_too_deep(self, type_: Any, parents: tuple[type, ...], margin: int = 0) -> bool:
         """Return whether a type is omitted because it is nested too deeply or contains itself."""
-        return not _is_simple(kind) and (len(parents) >= EXAMPLE_DEPTH_MAX - margin or _is_recursive(kind, parents))
+        return not _is_simple(type_) and (len(parents) >= EXAMPLE_DEPTH_MAX - margin or _is_recursive(type_, parents))
 
     def _array_example(
         self, arguments: tuple[Any, ...], context: _FieldContext, meta: Meta, parents: tuple[type, ...]
@@ -170,13 +170,13 @@ class _Builder:
 
 
 @cache
-def _struct_fields(kind: type[Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
-    return msgspec.structs.fields(kind)
+def _struct_fields(class_: type[Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    return msgspec.structs.fields(class_)
 
 
 @cache
-def _field_notes(kind: type[Struct]) -> dict[str, str]:
-    return {name: markdown(spans) for name, spans in attribute_docstrings(kind).items()}
+def _field_notes(class_: type[Struct]) -> dict[str, str]:
+    return {name: markdown(spans) for name, spans in attribute_docstrings(class_).items()}
 
 
 def _is_informative(field: msgspec.structs.FieldInfo, note: str) -> bool:
@@ -190,59 +190,61 @@ def _is_informative(field: msgspec.structs.FieldInfo, note: str) -> bool:
 
 
 @cache
-def _is_simple(kind: Any) -> bool:
+def _is_simple(type_: Any) -> bool:
     """Return whether a type contains neither objects nor values of unknown type."""
-    origin = get_origin(kind)
+    origin = get_origin(type_)
     if origin is Literal:
         return True
     if origin is Annotated:
-        return _is_simple(get_args(kind)[0])
+        return _is_simple(get_args(type_)[0])
     if origin in _UNION_ORIGINS or origin in _ARRAY_TYPES:
-        return all(_is_simple(part) for part in get_args(kind))
-    if origin is not None or kind in (Any, Raw, dict, list):
+        return all(_is_simple(part) for part in get_args(type_))
+    if origin is not None or type_ in (Any, Raw, dict, list):
         return False
-    return not (isinstance(kind, type) and issubclass(kind, Struct))
+    return not (isinstance(type_, type) and issubclass(type_, Struct))
 
 
-def _is_recursive(kind: Any, parents: tuple[type, ...]) -> bool:
+def _is_recursive(type_: Any, parents: tuple[type, ...]) -> bool:
     """Return whether a type mentions one of the models around it."""
-    if get_origin(kind) is Literal:
+    if get_origin(type_) is Literal:
         return False
-    return kind in parents or any(_is_recursive(part, parents) for part in get_args(kind) if not isinstance(part, Meta))
+    return type_ in parents or any(
+        _is_recursive(part, parents) for part in get_args(type_) if not isinstance(part, Meta)
+    )
 
 
-def _preference(kind: Any) -> int:
+def _preference(type_: Any) -> int:
     """Return the rank of a member of a union; the lowest is shown."""
-    base = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    base = get_args(type_)[0] if get_origin(type_) is Annotated else type_
     ranks = {str: 1, int: 2, float: 3, bool: 4}
     return ranks.get(base, 0) if isinstance(base, type) else 0
 
 
-def _scalar_example(kind: Any, context: _FieldContext, meta: Meta) -> Any:
+def _scalar_example(type_: Any, context: _FieldContext, meta: Meta) -> Any:
     name = context.name
-    if kind is type(None):
+    if type_ is type(None):
         return None
-    if kind is datetime or kind is Timestamp:
+    if type_ is datetime or type_ is Timestamp:
         return _timestamp_example(name)
-    if isinstance(kind, NewType):
-        kind = kind.__supertype__
-    if not isinstance(kind, type) or kind in (Raw, object):
+    if isinstance(type_, NewType):
+        type_ = type_.__supertype__
+    if not isinstance(type_, type) or type_ in (Raw, object):
         return _any_value(name)
-    if issubclass(kind, Enum):
-        return next(iter(kind)).value
-    if issubclass(kind, WideInt):
-        return _wide_integer(kind, context)
-    if issubclass(kind, ImageData):
+    if issubclass(type_, Enum):
+        return next(iter(type_)).value
+    if issubclass(type_, WideInt):
+        return _wide_integer(type_, context)
+    if issubclass(type_, ImageData):
         return tables.PNG
-    if issubclass(kind, SoundData):
+    if issubclass(type_, SoundData):
         return tables.OGG
-    if kind is bool:
+    if type_ is bool:
         return name in tables.TRUE_FIELDS
-    if kind is int:
+    if type_ is int:
         return _clamp(_integer_example(context), meta, 1)
-    if kind is float:
+    if type_ is float:
         return _clamp(tables.FLOATS.get(name, 1.0), meta, 0.5)
-    if kind is str:
+    if type_ is str:
         return _string_example(context, meta)
     return _any_value(name)
 
@@ -260,14 +262,14 @@ def _any_value(name: str) -> Any:
     return {"nonce": "1456020941733593088", "new_value": "general", "old_value": "lounge"}.get(name, {})
 
 
-def _wide_integer(kind: type[WideInt], context: _FieldContext) -> str:
-    if issubclass(kind, Permissions):
+def _wide_integer(class_: type[WideInt], context: _FieldContext) -> str:
+    if issubclass(class_, Permissions):
         return "0" if context.name == "deny" else "2048"
-    if not issubclass(kind, Snowflake):
+    if not issubclass(class_, Snowflake):
         return str(1 + context.position)
     # Every type of ID has its own value, so that `id` of a user and `user_id` elsewhere agree.
-    is_other = kind is Snowflake or context.name.startswith(("parent_", "child_"))
-    seed = zlib.crc32((context.name if is_other else kind.__name__).encode()) + context.position
+    is_other = class_ is Snowflake or context.name.startswith(("parent_", "child_"))
+    seed = zlib.crc32((context.name if is_other else class_.__name__).encode()) + context.position
     created_ms = tables.NOW_MS - seed % tables.MONTH_MS
     return str((created_ms - EPOCH_MS) << 22 | seed % 4096)
 

@@ -144,66 +144,66 @@ class _Schemas:
             types += [operation.body, operation.result, operation.error_model]
             if operation.query is not NoneType:
                 types += [_without_unset(field.type) for field in msgspec.structs.fields(operation.query)]
-        types = [kind for kind in dict.fromkeys(types) if kind not in (NoneType, None, Any, bytes)]
+        types = [type_ for type_ in dict.fromkeys(types) if type_ not in (NoneType, None, Any, bytes)]
         classes = list(_named_classes(types))
         types = list(dict.fromkeys((*types, *classes)))
         schemas, self.components = msgspec.json.schema_components(
             types, schema_hook=_custom_type_schema, ref_template=REFERENCE_TEMPLATE
         )
         self._schemas = dict(zip(types, schemas, strict=True))
-        for kind in classes:
-            _describe_component(self.components[self._schemas[kind]["$ref"].rpartition("/")[2]], kind)
+        for class_ in classes:
+            _describe_component(self.components[self._schemas[class_]["$ref"].rpartition("/")[2]], class_)
         _remove_numbered_discriminators([self.components, *schemas])
 
-    def schema_of(self, kind: Any) -> dict[str, Any]:
+    def schema_of(self, type_: Any) -> dict[str, Any]:
         """Return the schema of a type; for a named type, a reference."""
-        schema: dict[str, Any] = self._schemas.get(kind, {})
+        schema: dict[str, Any] = self._schemas.get(type_, {})
         return schema
 
 
-def _named_classes(kinds: Iterable[Any]) -> Iterator[type]:
+def _named_classes(types: Iterable[Any]) -> Iterator[type]:
     """Yield the models and enums that types mention, at any depth."""
     visited_classes: set[type] = set()
-    pending_kinds = list(kinds)
-    while pending_kinds:
-        kind = pending_kinds.pop()
-        if isinstance(kind, type) and issubclass(kind, msgspec.Struct | Enum):
-            if kind not in visited_classes:
-                visited_classes.add(kind)
-                yield kind
-                if issubclass(kind, msgspec.Struct):
-                    pending_kinds += [field.type for field in msgspec.structs.fields(kind)]
-        elif get_origin(kind) is Annotated:
-            pending_kinds.append(get_args(kind)[0])
-        elif get_origin(kind) is not Literal:
-            pending_kinds += get_args(kind)
+    pending_types = list(types)
+    while pending_types:
+        type_ = pending_types.pop()
+        if isinstance(type_, type) and issubclass(type_, msgspec.Struct | Enum):
+            if type_ not in visited_classes:
+                visited_classes.add(type_)
+                yield type_
+                if issubclass(type_, msgspec.Struct):
+                    pending_types += [field.type for field in msgspec.structs.fields(type_)]
+        elif get_origin(type_) is Annotated:
+            pending_types.append(get_args(type_)[0])
+        elif get_origin(type_) is not Literal:
+            pending_types += get_args(type_)
 
 
-def _describe_component(schema: dict[str, Any], kind: type) -> None:
+def _describe_component(schema: dict[str, Any], class_: type) -> None:
     """Add the docstrings of a model or enum to its schema."""
-    schema["description"] = texts.class_description(kind) or schema.get("description", "")
+    schema["description"] = texts.class_description(class_) or schema.get("description", "")
     if texts.is_deprecated(schema["description"]):
         schema["deprecated"] = True
-    if issubclass(kind, Enum):
-        schema |= texts.enum_attributes(kind, schema["enum"])
-    elif issubclass(kind, msgspec.Struct):
-        config = kind.__struct_config__
+    if issubclass(class_, Enum):
+        schema |= texts.enum_attributes(class_, schema["enum"])
+    elif issubclass(class_, msgspec.Struct):
+        config = class_.__struct_config__
         properties = schema["properties"]
         if config.tag is not None:
             properties[config.tag_field]["description"] = f"Always `{config.tag}`."
-        for field in msgspec.structs.fields(kind):
-            properties[field.encode_name] |= texts.field_attributes(kind, field.name)
+        for field in msgspec.structs.fields(class_):
+            properties[field.encode_name] |= texts.field_attributes(class_, field.name)
 
 
-def _custom_type_schema(kind: type) -> dict[str, Any]:
+def _custom_type_schema(class_: type) -> dict[str, Any]:
     """Return the schema of a type that msgspec does not know."""
-    if issubclass(kind, Snowflake):
+    if issubclass(class_, Snowflake):
         return dict(SNOWFLAKE)
-    if issubclass(kind, WideInt):
+    if issubclass(class_, WideInt):
         return dict(WIDE_INTEGER)
-    if issubclass(kind, ImageData | SoundData):
+    if issubclass(class_, ImageData | SoundData):
         return dict(DATA_URI)
-    raise NotImplementedError(kind)
+    raise NotImplementedError(class_)
 
 
 def _remove_numbered_discriminators(node: Any) -> None:
@@ -267,10 +267,10 @@ def _path_parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
 
 
 @cache
-def _path_schema(kind: Any) -> dict[str, Any]:
+def _path_schema(type_: Any) -> dict[str, Any]:
     """Return the schema of a path parameter."""
     schema, components = msgspec.json.schema_components(
-        [kind], schema_hook=_custom_type_schema, ref_template=REFERENCE_TEMPLATE
+        [type_], schema_hook=_custom_type_schema, ref_template=REFERENCE_TEMPLATE
     )
     # The schema of a path parameter is small enough to be inlined.
     reference = schema[0].get("$ref")
@@ -306,10 +306,10 @@ def _query_parameters(operation: Operation[Any, Any], schemas: _Schemas) -> list
     return parameters
 
 
-def _without_unset(kind: Any) -> Any:
+def _without_unset(type_: Any) -> Any:
     """Return the type of a field without `UnsetType`."""
-    member_types = [member_type for member_type in get_args(kind) if member_type is not msgspec.UnsetType]
-    return Union[tuple(member_types)] if msgspec.UnsetType in get_args(kind) else kind  # noqa: UP007
+    member_types = [member_type for member_type in get_args(type_) if member_type is not msgspec.UnsetType]
+    return Union[tuple(member_types)] if msgspec.UnsetType in get_args(type_) else type_  # noqa: UP007
 
 
 def _comma_lists(query: Any) -> set[str]:
@@ -363,8 +363,8 @@ def _response_objects(endpoint: Endpoint, schemas: _Schemas) -> dict[str, Any]:
     success_response = _success_response(operation, schemas)
     responses: dict[str, Any] = {str(operation.success): success_response}
     codes_by_status: dict[int, list[errors.ErrorCode]] = {}
-    for kind in operation.raises:
-        codes_by_status.setdefault(kind.status, []).append(kind)
+    for error_code in operation.raises:
+        codes_by_status.setdefault(error_code.status, []).append(error_code)
     error_schema: dict[str, Any] = {"$ref": REFERENCE_TEMPLATE.format(name="Error")}
     if operation.error_model is not NoneType:
         error_schema = {"anyOf": [schemas.schema_of(operation.error_model), error_schema]}
@@ -374,7 +374,7 @@ def _response_objects(endpoint: Endpoint, schemas: _Schemas) -> dict[str, Any]:
             "description": texts.error_description(error_codes),
             "content": _json_content(error_schema, _INVALID_FORM_EXAMPLE if is_form else error_codes[0]().body()),
         }
-        response["x-codes"] = [kind.code for kind in error_codes]
+        response["x-codes"] = [error_code.code for error_code in error_codes]
         responses.setdefault(str(status), response)
     for status in operation.other_statuses:
         content = {} if status == 204 or operation.success == 204 else {"content": success_response["content"]}

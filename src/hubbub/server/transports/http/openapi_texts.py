@@ -142,7 +142,7 @@ def operation_description(endpoint: Endpoint) -> str:
 def _requirements(endpoint: Endpoint) -> list[str]:
     """Return sentences about the tokens, scopes, permissions, role and approval that an operation needs."""
     operation = endpoint.operation
-    sentences = [text for kind, text in _SINGLE_AUTH_TEXTS if operation.auth is kind]
+    sentences = [text for auth, text in _SINGLE_AUTH_TEXTS if operation.auth is auth]
     if operation.scopes:
         scopes = _join_items([f"`{scope}`" for scope in operation.scopes], "or")
         sentences.append(f"An OAuth2 access token needs the scope {scopes}.")
@@ -222,20 +222,20 @@ def tag_description(tag: str) -> str:
     return markdown(parse_docstring(f"{sentence}."))
 
 
-def class_description(kind: type) -> str:
+def class_description(class_: type) -> str:
     """Return the docstring of a model or enum as Markdown."""
-    return "\n\n".join(map(markdown, filter(None, (docstrings.summary(kind), *docstrings.details(kind)))))
+    return "\n\n".join(map(markdown, filter(None, (docstrings.summary(class_), *docstrings.details(class_)))))
 
 
 @cache
-def attribute_descriptions(kind: type) -> dict[str, str]:
+def attribute_descriptions(class_: type) -> dict[str, str]:
     """Return the docstrings of a model's fields or an enum's members as Markdown."""
-    return {name: markdown(spans) for name, spans in docstrings.attribute_docstrings(kind).items()}
+    return {name: markdown(spans) for name, spans in docstrings.attribute_docstrings(class_).items()}
 
 
-def field_attributes(kind: type, name: str) -> dict[str, Any]:
+def field_attributes(class_: type, name: str) -> dict[str, Any]:
     """Return the `description` and `deprecated` of a field; empty if it has no docstring."""
-    description = attribute_descriptions(kind).get(name, "")
+    description = attribute_descriptions(class_).get(name, "")
     if not description:
         return {}
     return {"description": description, **({"deprecated": True} if is_deprecated(description) else {})}
@@ -246,10 +246,10 @@ def is_deprecated(description: str) -> bool:
     return any(paragraph.startswith("Deprecated") for paragraph in description.split("\n\n"))
 
 
-def enum_attributes(kind: type[Enum], values: list[Any]) -> dict[str, Any]:
+def enum_attributes(class_: type[Enum], values: list[Any]) -> dict[str, Any]:
     """Return the names and descriptions of an enum's values, in the order of its schema."""
-    names = {member.value: name for name, member in kind.__members__.items()}
-    texts_by_name = attribute_descriptions(kind)
+    names = {member.value: name for name, member in class_.__members__.items()}
+    texts_by_name = attribute_descriptions(class_)
     descriptions = [texts_by_name.get(names[value], "") for value in values]
     attributes: dict[str, Any] = {"x-enum-varnames": [names[value] for value in values]}
     if any(descriptions):
@@ -257,5 +257,5 @@ def enum_attributes(kind: type[Enum], values: list[Any]) -> dict[str, Any]:
     return attributes
 
 
-def _is_model(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Struct)
+def _is_model(type_: Any) -> bool:
+    return isinstance(type_, type) and issubclass(type_, Struct)

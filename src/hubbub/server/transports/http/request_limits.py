@@ -110,8 +110,8 @@ def require_allowed(verdict: Verdict | None) -> None:
 class RateLimitError(errors.ApiError):
     """A request rejected by a rate limit."""
 
-    def __init__(self, kind: errors.ErrorCode, extra: dict[str, object], scope: str) -> None:
-        super().__init__(kind, extra=extra)
+    def __init__(self, error_code: errors.ErrorCode, extra: dict[str, object], scope: str) -> None:
+        super().__init__(error_code, extra=extra)
         self.scope = scope
 
     @property

@@ -79,7 +79,7 @@ class Enumeration:
     """An enum or a set of flags."""
 
     name: str
-    kind: type
+    class_: type
     """The class that declares the values."""
     href: str
     is_flags: bool
@@ -92,7 +92,7 @@ class ErrorCodeEntry:
     """An error code with its name and URL."""
 
     name: str
-    kind: ErrorCode
+    error_code: ErrorCode
     href: str
 
 
@@ -146,8 +146,8 @@ class Catalogue:
         """The operations that declare each error."""
         endpoints_by_error: dict[ErrorCode, list[Endpoint]] = defaultdict(list)
         for endpoint in self._endpoints:
-            for kind in endpoint.operation.raises:
-                endpoints_by_error[kind].append(endpoint)
+            for error_code in endpoint.operation.raises:
+                endpoints_by_error[error_code].append(endpoint)
         return endpoints_by_error
 
     @cached_property
@@ -204,22 +204,22 @@ class Catalogue:
     @cached_property
     def enums(self) -> dict[str, Enumeration]:
         """Every enum and set of flags, by displayed name."""
-        kinds = [
+        classes = [
             value
             for module in _protocol_modules()
             if module not in _EXCLUDED_MODULES
             for value in vars(module).values()
             if isinstance(value, type) and value.__module__ == module.__name__ and _is_enumeration(value)
         ]
-        return {name: self._enumeration(name, kind) for name, kind in sorted(_unique_names(kinds).items())}
+        return {name: self._enumeration(name, class_) for name, class_ in sorted(_unique_names(classes).items())}
 
-    def _enumeration(self, name: str, kind: type) -> Enumeration:
-        page_enums = [member_name for member_name, url in ENUM_PAGES.items() if url == ENUM_PAGES.get(kind)]
-        page_path = ENUM_PAGES.get(kind, f"{ENUMS_PATH}/{name}")
+    def _enumeration(self, name: str, class_: type) -> Enumeration:
+        page_enums = [member_name for member_name, url in ENUM_PAGES.items() if url == ENUM_PAGES.get(class_)]
+        page_path = ENUM_PAGES.get(class_, f"{ENUMS_PATH}/{name}")
         # Several enumerations on one page: prefix the fragments to keep them unique.
         fragment_prefix = f"{name}." if len(page_enums) > 1 else ""
-        docstrings = attribute_docstrings(kind)
-        is_flags = not issubclass(kind, Enum) or issubclass(kind, IntFlag)
+        docstrings = attribute_docstrings(class_)
+        is_flags = not issubclass(class_, Enum) or issubclass(class_, IntFlag)
         values = tuple(
             EnumValue(
                 member_name,
@@ -228,15 +228,15 @@ class Catalogue:
                 docstrings.get(member_name, ()),
                 value.bit_length() - 1 if is_flags else None,
             )
-            for member_name, value in _enum_values(kind)
+            for member_name, value in _enum_values(class_)
         )
         return Enumeration(
-            name, kind, f"{page_path}#{name}" if fragment_prefix else page_path, is_flags, summary(kind), values
+            name, class_, f"{page_path}#{name}" if fragment_prefix else page_path, is_flags, summary(class_), values
         )
 
-    def enumeration(self, kind: type) -> Enumeration:
+    def enumeration(self, class_: type) -> Enumeration:
         """Return the enumeration of a class."""
-        return next(candidate for candidate in self.enums.values() if candidate.kind is kind)
+        return next(candidate for candidate in self.enums.values() if candidate.class_ is class_)
 
     @cached_property
     def _model_names(self) -> dict[type[Struct], str]:
@@ -247,7 +247,7 @@ class Catalogue:
         models: dict[type[Struct], None] = {}
         pending_types: list[Any] = [event.payload for event in self.events]
         pending_types += [*self.payloads.values(), webhook_events.WebhookPing, webhook_events.WebhookEventPayload]
-        pending_types += [kind for kind in webhook_events.EVENT_DATA_TYPES.values() if kind is not None]
+        pending_types += [data_type for data_type in webhook_events.EVENT_DATA_TYPES.values() if data_type is not None]
         inline_models: list[Any] = []
         for endpoint in self._endpoints:
             operation = endpoint.operation
@@ -258,11 +258,11 @@ class Catalogue:
             hint for wire_type in inline_models if wire_type is not NoneType for hint in _field_types(wire_type)
         ]
         while pending_types:
-            for kind in types.classes(pending_types.pop()):
-                if _is_model(kind) and kind not in models:
-                    models[kind] = None
-                    pending_types += _field_types(kind)
-        return {kind: name for name, kind in _unique_names(models).items()}
+            for class_ in types.classes(pending_types.pop()):
+                if _is_model(class_) and class_ not in models:
+                    models[class_] = None
+                    pending_types += _field_types(class_)
+        return {class_: name for name, class_ in _unique_names(models).items()}
 
     @cached_property
     def request_models(self) -> set[type]:
@@ -272,25 +272,25 @@ class Catalogue:
         pending_types += [endpoint.operation.query for endpoint in self._endpoints]
         pending_types += [command.payload for command in self.commands] + [gateway.Identify, gateway.Resume]
         while pending_types:
-            for kind in types.classes(pending_types.pop()):
-                if _is_model(kind) and kind not in models:
-                    models.add(kind)
-                    pending_types += _field_types(kind)
+            for class_ in types.classes(pending_types.pop()):
+                if _is_model(class_) and class_ not in models:
+                    models.add(class_)
+                    pending_types += _field_types(class_)
         return models
 
     @cached_property
     def objects(self) -> dict[str, type[Struct]]:
         """Every object with a page, by displayed name."""
-        return dict(sorted((name, kind) for kind, name in self._model_names.items()))
+        return dict(sorted((name, class_) for class_, name in self._model_names.items()))
 
     @cached_property
     def links(self) -> dict[Any, TextSpan]:
         """The displayed name and URL of each class."""
         spans: dict[Any, TextSpan] = {
-            enumeration.kind: TextSpan(enumeration.name, enumeration.href) for enumeration in self.enums.values()
+            enumeration.class_: TextSpan(enumeration.name, enumeration.href) for enumeration in self.enums.values()
         }
         spans[permissions.Permissions] = TextSpan("permission bits", PERMISSIONS_PATH)
-        return spans | {kind: TextSpan(name, f"{OBJECTS_PATH}/{name}") for kind, name in self._model_names.items()}
+        return spans | {class_: TextSpan(name, f"{OBJECTS_PATH}/{name}") for class_, name in self._model_names.items()}
 
     @cached_property
     def mentions(self) -> dict[type, list[TextSpan]]:
@@ -298,8 +298,8 @@ class Catalogue:
         links_by_class: dict[type, dict[TextSpan, None]] = defaultdict(dict)
 
         def add_mention(wire_type: Any, link: TextSpan) -> None:
-            for kind in types.classes(wire_type):
-                links_by_class[kind][link] = None
+            for class_ in types.classes(wire_type):
+                links_by_class[class_][link] = None
 
         for endpoint in self._endpoints:
             operation = endpoint.operation
@@ -311,10 +311,10 @@ class Catalogue:
                         add_mention(hint, link)
         for event in self.events:
             add_mention(event.payload, TextSpan(event.name, f"{EVENTS_PATH}#{event.name}"))
-        for name, kind in self.objects.items():
-            for hint in _field_types(kind):
+        for name, class_ in self.objects.items():
+            for hint in _field_types(class_):
                 add_mention(hint, TextSpan(name, f"{OBJECTS_PATH}/{name}"))
-        return {kind: list(links) for kind, links in links_by_class.items()}
+        return {class_: list(links) for class_, links in links_by_class.items()}
 
     # Errors
 
@@ -326,12 +326,12 @@ class Catalogue:
             for name, value in vars(errors).items()
             if isinstance(value, ErrorCode)
         ]
-        return sorted(entries, key=lambda entry: (entry.kind.code, entry.kind.status))
+        return sorted(entries, key=lambda entry: (entry.error_code.code, entry.error_code.status))
 
     @cached_property
     def errors_by_code(self) -> dict[ErrorCode, ErrorCodeEntry]:
         """The error entries by error code."""
-        return {entry.kind: entry for entry in self.errors}
+        return {entry.error_code: entry for entry in self.errors}
 
     @cached_property
     def form_errors(self) -> list[tuple[str, Spans]]:
@@ -355,16 +355,18 @@ def _protocol_modules() -> list[ModuleType]:
     return sorted(modules, key=lambda module: (module not in shared_modules, ".resources." not in module.__name__))
 
 
-def _unique_names(kinds: Iterable[type]) -> dict[str, type]:
+def _unique_names(classes: Iterable[type]) -> dict[str, type]:
     """Map unique names to classes. If two classes have one name, that of the later module is prefixed with its module."""
     module_order = {module.__name__: index for index, module in enumerate(_protocol_modules())}
-    classes: dict[str, type] = {}
-    for kind in sorted(kinds, key=lambda candidate: (module_order.get(candidate.__module__, 0), candidate.__name__)):
-        name = kind.__name__
-        if name in classes:
-            name = _camel_case(kind.__module__.rpartition(".")[2]) + name
-        classes[name] = kind
-    return classes
+    classes_by_name: dict[str, type] = {}
+    for class_ in sorted(
+        classes, key=lambda candidate: (module_order.get(candidate.__module__, 0), candidate.__name__)
+    ):
+        name = class_.__name__
+        if name in classes_by_name:
+            name = _camel_case(class_.__module__.rpartition(".")[2]) + name
+        classes_by_name[name] = class_
+    return classes_by_name
 
 
 def _resource_description(name: str, module: ModuleType) -> Spans:
@@ -384,31 +386,31 @@ def _resource_name(module: ModuleType) -> str:
     return module.__name__.rpartition(".")[2]
 
 
-def _is_model(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Struct)
+def _is_model(type_: Any) -> bool:
+    return isinstance(type_, type) and issubclass(type_, Struct)
 
 
-def _is_enumeration(kind: type) -> bool:
+def _is_enumeration(class_: type) -> bool:
     """Return whether a class is an enum or a set of flags."""
-    if issubclass(kind, Enum):
+    if issubclass(class_, Enum):
         return True
-    return kind.__module__ in (flags.__name__, intents.__name__) or kind is permissions.Permissions
+    return class_.__module__ in (flags.__name__, intents.__name__) or class_ is permissions.Permissions
 
 
-def _enum_values(kind: type) -> Iterator[tuple[str, Any]]:
+def _enum_values(class_: type) -> Iterator[tuple[str, Any]]:
     """Yield the names and values of an enum, or the single bits of a set of flags, whose other constants are combinations."""
-    if issubclass(kind, Enum):
-        for name, member in kind.__members__.items():
+    if issubclass(class_, Enum):
+        for name, member in class_.__members__.items():
             # A scope is known by its value, not by the member name.
-            yield (member.value if kind is enums.Scope else name), member.value
+            yield (member.value if class_ is enums.Scope else name), member.value
         return
-    for name, value in vars(kind).items():
+    for name, value in vars(class_).items():
         if name.isupper() and isinstance(value, int) and value.bit_count() == 1:
             yield name, value
 
 
-def _field_types(kind: type[Struct]) -> list[Any]:
-    return list(types.hints(kind).values())
+def _field_types(class_: type[Struct]) -> list[Any]:
+    return list(types.hints(class_).values())
 
 
 def _form_errors() -> dict[str, Spans]:

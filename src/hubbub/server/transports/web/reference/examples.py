@@ -228,6 +228,6 @@ def _example_file(uploads: Uploads) -> ExampleFile:
     return ExampleFile("files[0]" if uploads.field == "files" else uploads.field, name, media_type)
 
 
-def payload_text(kind: Any) -> str:
+def payload_text(type_: Any) -> str:
     """Return an example of a JSON body or of the payload of an event, indented."""
-    return json.dumps(example(kind), indent=2, ensure_ascii=False)
+    return json.dumps(example(type_), indent=2, ensure_ascii=False)

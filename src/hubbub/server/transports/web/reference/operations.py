@@ -100,7 +100,7 @@ class Operations:
         auth = endpoint.operation.auth
         if auth is Auth.NONE:
             return "anyone: credentials are in the path, the body or a special header"
-        caller_labels = [label for kind, label in _CALLERS if kind & auth]
+        caller_labels = [label for caller, label in _CALLERS if caller & auth]
         return ", ".join(caller_labels[:-1]) + (" or " if len(caller_labels) > 1 else "") + caller_labels[-1]
 
     def _permission_links(self, bits: int) -> list[TextSpan]:
@@ -172,7 +172,7 @@ class Operations:
             for error_code in dict.fromkeys(error_codes)
             if error_code in self._catalogue.errors_by_code
         ]
-        return sorted(entries, key=lambda entry: (entry.kind.status, entry.kind.code))
+        return sorted(entries, key=lambda entry: (entry.error_code.status, entry.error_code.code))
 
 
 def _handler_details(function: Any) -> list[Spans]:

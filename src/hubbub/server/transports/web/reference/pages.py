@@ -257,7 +257,7 @@ class ApiReference:
     def _page_names(self, collection: str) -> Container[str]:
         """Return the names of a collection's pages."""
         if collection == "enums":
-            return {name for name, enum in self._catalogue.enums.items() if enum.kind not in ENUM_PAGES}
+            return {name for name, enum in self._catalogue.enums.items() if enum.class_ not in ENUM_PAGES}
         return self._catalogue.objects if collection == "objects" else self._catalogue.resources
 
     def _resource_context(self, name: str) -> Context:
@@ -265,18 +265,18 @@ class ApiReference:
         return {"name": name, "operations": [self._operations.describe(endpoint) for endpoint in endpoints]}
 
     def _objects_context(self) -> Context:
-        return {"objects": [(name, summary(kind)) for name, kind in self._catalogue.objects.items()]}
+        return {"objects": [(name, summary(class_)) for name, class_ in self._catalogue.objects.items()]}
 
     def _object_context(self, name: str) -> Context:
-        kind = self._catalogue.objects[name]
+        class_ = self._catalogue.objects[name]
         return {
             "name": name,
-            "summary": summary(kind),
-            "tag": types.tag_of(kind),
+            "summary": summary(class_),
+            "tag": types.tag_of(class_),
             "own_fields": types.fields(
-                kind, self._catalogue.links, is_in_request=kind in self._catalogue.request_models
+                class_, self._catalogue.links, is_in_request=class_ in self._catalogue.request_models
             ),
-            "mentions": self._catalogue.mentions.get(kind, []),
+            "mentions": self._catalogue.mentions.get(class_, []),
         }
 
     def _enums_context(self) -> Context:
@@ -284,7 +284,7 @@ class ApiReference:
 
     def _enum_context(self, name: str) -> Context:
         enum = self._catalogue.enums[name]
-        return {"enum": enum, "mentions": self._catalogue.mentions.get(enum.kind, [])}
+        return {"enum": enum, "mentions": self._catalogue.mentions.get(enum.class_, [])}
 
     def _permissions_context(self) -> Context:
         operations_by_permission = {
@@ -304,10 +304,10 @@ class ApiReference:
             ("Voice gateway", find_enum(VoiceOpcode), find_enum(VoiceCloseCode)),
         ]
         payloads_by_href = {
-            value.href: types.describe(self._catalogue.payloads[enum.kind, int(value.value)], self._catalogue.links)
+            value.href: types.describe(self._catalogue.payloads[enum.class_, int(value.value)], self._catalogue.links)
             for enum in (find_enum(GatewayOpcode), find_enum(VoiceOpcode))
             for value in enum.values
-            if (enum.kind, int(value.value)) in self._catalogue.payloads
+            if (enum.class_, int(value.value)) in self._catalogue.payloads
         }
         user_only_opcodes = {command.opcode for command in self._catalogue.commands if not command.allows_bots}
         return {
@@ -376,10 +376,10 @@ class ApiReference:
                 {
                     "value": value,
                     "description": EVENT_TEXTS[WebhookEventType(value.value)][1],
-                    "data": None if kind is None else types.describe(kind, links),
+                    "data": None if data_type is None else types.describe(data_type, links),
                 }
                 for value in self._catalogue.enumeration(WebhookEventType).values
-                for kind in [webhook_events.EVENT_DATA_TYPES[WebhookEventType(value.value)]]
+                for data_type in [webhook_events.EVENT_DATA_TYPES[WebhookEventType(value.value)]]
             ],
             "payload": types.describe(webhook_events.WebhookEventPayload, links),
             "ping": types.describe(webhook_events.WebhookPing, links),
@@ -391,7 +391,7 @@ class ApiReference:
         operations_by_error = {
             error.name: [
                 TextSpan(endpoint.name, self._catalogue.operation_href(endpoint))
-                for endpoint in self._catalogue.operations_by_error.get(error.kind, [])
+                for endpoint in self._catalogue.operations_by_error.get(error.error_code, [])
             ]
             for error in self._catalogue.errors
         }

@@ -257,7 +257,11 @@ def _generate_entries(catalogue: Catalogue) -> Iterator[Entry]:
         yield _build_entry("event", event.name, f"{EVENTS_PATH}#{event.name}", text, event.name.replace("_", " "))
     for error in catalogue.errors:
         yield _build_entry(
-            "error", error.name, error.href, f"{error.kind.code}: {error.kind.message}", str(error.kind.status)
+            "error",
+            error.name,
+            error.href,
+            f"{error.error_code.code}: {error.error_code.message}",
+            str(error.error_code.status),
         )
     for change in changes.ALL.values():
         yield _build_entry(

@@ -59,7 +59,7 @@ def describe(endpoint: Endpoint) -> TryItForm:
     request = examples.request(endpoint)
     uploads = operation.uploads
     return TryItForm(
-        callers=" ".join(name for kind, name in _CALLER_KINDS if kind & operation.auth),
+        callers=" ".join(name for caller_kind, name in _CALLER_KINDS if caller_kind & operation.auth),
         is_anonymous=endpoint.allows_anonymous,
         is_destructive=_is_destructive(endpoint),
         path=[FormInput(name, variable=variable, is_required=True) for name, variable in request.parameters.items()],

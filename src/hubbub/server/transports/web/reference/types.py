@@ -50,18 +50,18 @@ class Field:
     """The default value as text; empty if there is none."""
 
 
-def describe(kind: Any, links: Mapping[Any, TextSpan]) -> Spans:
+def describe(type_: Any, links: Mapping[Any, TextSpan]) -> Spans:
     """Describe a type. `links` maps classes to their displayed names and URLs."""
-    return tuple(_yield_spans(kind, links))
+    return tuple(_yield_spans(type_, links))
 
 
-def fields(kind: type[Struct], links: Mapping[Any, TextSpan], *, is_in_request: bool = True) -> list[Field]:
+def fields(class_: type[Struct], links: Mapping[Any, TextSpan], *, is_in_request: bool = True) -> list[Field]:
     """Return the fields of a model as encoded on the wire.
 
     In a request, a field with a default is optional. In a response, it is present unless its type allows absence.
     """
-    types_by_name = hints(kind)
-    docstrings = attribute_docstrings(kind)
+    types_by_name = hints(class_)
+    docstrings = attribute_docstrings(class_)
     return [
         Field(
             field.encode_name,
@@ -70,53 +70,53 @@ def fields(kind: type[Struct], links: Mapping[Any, TextSpan], *, is_in_request: 
             docstrings.get(field.name, ()),
             _default_text(field.default) if is_in_request else "",
         )
-        for field in msgspec.structs.fields(kind)
+        for field in msgspec.structs.fields(class_)
     ]
 
 
-def hints(kind: type[Struct]) -> dict[str, Any]:
+def hints(class_: type[Struct]) -> dict[str, Any]:
     """Return the declared types of a model's fields."""
-    types_by_name = get_type_hints(kind, include_extras=True)
-    return {name: types_by_name[name] for name in kind.__struct_fields__}
+    types_by_name = get_type_hints(class_, include_extras=True)
+    return {name: types_by_name[name] for name in class_.__struct_fields__}
 
 
-def tag_of(kind: type[Struct]) -> tuple[str, str] | None:
+def tag_of(class_: type[Struct]) -> tuple[str, str] | None:
     """Return the tag field that distinguishes a model from the other models of its union, and its value, or None."""
-    config = kind.__struct_config__
+    config = class_.__struct_config__
     return (str(config.tag_field), repr(config.tag)) if config.tag is not None else None
 
 
-def classes(kind: Any) -> Iterator[type]:
+def classes(type_: Any) -> Iterator[type]:
     """Yield every class that a type mentions, at any depth but not inside other classes."""
-    if isinstance(kind, type) and not get_args(kind):
-        yield kind
-    for argument in get_args(kind):
-        if get_origin(kind) is not Literal and not isinstance(argument, Meta):
+    if isinstance(type_, type) and not get_args(type_):
+        yield type_
+    for argument in get_args(type_):
+        if get_origin(type_) is not Literal and not isinstance(argument, Meta):
             yield from classes(argument)
 
 
-def _yield_spans(kind: Any, links: Mapping[Any, TextSpan], meta: Meta | None = None) -> Iterator[TextSpan]:
-    origin = get_origin(kind)
+def _yield_spans(type_: Any, links: Mapping[Any, TextSpan], meta: Meta | None = None) -> Iterator[TextSpan]:
+    origin = get_origin(type_)
     if origin is Annotated:
-        base, *extras = get_args(kind)
+        base, *extras = get_args(type_)
         meta = next((extra for extra in extras if isinstance(extra, Meta)), meta)
         yield from _yield_spans(base, links, meta)
         return
     if origin in _UNION_ORIGINS:
-        yield from _describe_union(get_args(kind), links, meta)
+        yield from _describe_union(get_args(type_), links, meta)
         return
-    yield from _describe_single(kind, origin, links)
-    limits = "" if meta is None else _limits_text(kind if origin is None else origin, meta)
+    yield from _describe_single(type_, origin, links)
+    limits = "" if meta is None else _limits_text(type_ if origin is None else origin, meta)
     if limits:
         yield TextSpan(f" ({limits})")
 
 
-def _describe_single(kind: Any, origin: Any, links: Mapping[Any, TextSpan]) -> Iterator[TextSpan]:
-    arguments = get_args(kind)
-    if kind in _PLAIN_NAMES:
-        yield TextSpan(_PLAIN_NAMES[kind])
-    elif isinstance(kind, NewType):
-        yield TextSpan("ISO 8601 timestamp" if kind.__name__ == "Timestamp" else kind.__name__)
+def _describe_single(type_: Any, origin: Any, links: Mapping[Any, TextSpan]) -> Iterator[TextSpan]:
+    arguments = get_args(type_)
+    if type_ in _PLAIN_NAMES:
+        yield TextSpan(_PLAIN_NAMES[type_])
+    elif isinstance(type_, NewType):
+        yield TextSpan("ISO 8601 timestamp" if type_.__name__ == "Timestamp" else type_.__name__)
     elif origin is Literal:
         for index, value in enumerate(arguments):
             yield TextSpan(" or " if index else "")
@@ -124,29 +124,29 @@ def _describe_single(kind: Any, origin: Any, links: Mapping[Any, TextSpan]) -> I
     elif origin in _ARRAY_TYPES:
         yield TextSpan("array of ")
         yield from _yield_spans(arguments[0], links)
-    elif kind == dict[str, Any]:
+    elif type_ == dict[str, Any]:
         yield TextSpan("object")
     elif origin is dict:
         yield TextSpan("object of ")
         yield from _yield_spans(arguments[1], links)
         yield TextSpan(" by ")
         yield from _yield_spans(arguments[0], links)
-    elif isinstance(kind, type):
-        yield links[kind] if kind in links else TextSpan(_class_name(kind))
+    elif isinstance(type_, type):
+        yield links[type_] if type_ in links else TextSpan(_class_name(type_))
     else:
-        yield TextSpan(str(kind))
+        yield TextSpan(str(type_))
 
 
-def _class_name(kind: type) -> str:
-    if issubclass(kind, Snowflake):
+def _class_name(class_: type) -> str:
+    if issubclass(class_, Snowflake):
         return "snowflake"
-    if issubclass(kind, WideInt):
+    if issubclass(class_, WideInt):
         return "integer as string"
-    if issubclass(kind, ImageData):
+    if issubclass(class_, ImageData):
         return "image (data URI)"
-    if issubclass(kind, SoundData):
+    if issubclass(class_, SoundData):
         return "sound (data URI)"
-    return kind.__name__
+    return class_.__name__
 
 
 def _describe_union(
@@ -161,9 +161,9 @@ def _describe_union(
         yield from _yield_spans(member_type, links, None if member_type is type(None) else meta)
 
 
-def _limits_text(kind: Any, meta: Meta) -> str:
+def _limits_text(type_: Any, meta: Meta) -> str:
     limits = []
-    unit = "items" if kind in _ARRAY_TYPES else "keys" if kind is dict else "characters"
+    unit = "items" if type_ in _ARRAY_TYPES else "keys" if type_ is dict else "characters"
     if meta.min_length is not None or meta.max_length is not None:
         limits.append(f"{_range_text(meta.min_length, meta.max_length)} {unit}")
     minimum = meta.ge if meta.gt is None else meta.gt
@@ -191,8 +191,8 @@ def _range_text(minimum: float | None, maximum: float | None) -> str:
     return f"at least {minimum:,}" if maximum is None else f"{minimum:,} to {maximum:,}"
 
 
-def _may_be_absent(kind: Any) -> bool:
-    return UnsetType in get_args(kind)
+def _may_be_absent(type_: Any) -> bool:
+    return UnsetType in get_args(type_)
 
 
 def _default_text(value: Any) -> str:
