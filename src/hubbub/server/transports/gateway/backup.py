@@ -45,9 +45,11 @@ CHECK_SECONDS: Final = 1.0
 SILENCE_SECONDS_MAX: Final = 3.0
 """Time in seconds without a batch after which this node checks whether a node is lost."""
 UNUSED_SECONDS_MAX: Final = 10.0
-"""Time in seconds without a batch of a node that responds, after which its copies are discarded: it uses another backup node."""
+"""Time in seconds without a batch after which the copies of a node that responds are discarded, because it uses another
+backup node."""
 PAUSE_SECONDS_MAX: Final = NODE_TIMEOUT_SECONDS - 10.0
-"""Time in seconds after which the sessions of a node that does not respond are continued; before other nodes remove it."""
+"""Time in seconds without a batch after which a node that is connected to the bus but does not reply counts as lost; 10 s
+less than the timeout after which other nodes remove it."""
 PING_TIMEOUT_MS: Final = 1000
 """Time in milliseconds for a node to reply that it runs."""
 BUFFERED_EVENTS_MAX: Final = 20_000
@@ -59,7 +61,8 @@ LOCAL_EVENT_SECONDS: Final = 10.0
 ACTIVATION_BATCH_SIZE: Final = 20
 """Number of sessions that are continued before other tasks of this node run."""
 ACTIVATED_SECONDS: Final = 600.0
-"""Time in seconds for which a node that was paused learns that its sessions are continued here."""
+"""Time in seconds for which the IDs of continued sessions are kept, so that a paused node that runs again receives them in
+its next reply."""
 
 
 class _StoredReplica:
@@ -94,7 +97,8 @@ class _NodeCopies:
         self.received_numbers: dict[int, int] = {}
         """Number of the last message that the node had handled at its last batch, by publisher."""
         self.held_numbers: dict[int, dict[int, int]] = {}
-        """The numbers that are valid for a replica that later batches left out, by replica ID; the oldest are first."""
+        """For each replica that the latest batches left out, by replica ID: `received_numbers` as of the last batch that included
+        it. Oldest first."""
         self.is_activated = False
         """Whether this node continues the sessions."""
         self.has_overflowed = False
@@ -105,9 +109,9 @@ class _NodeCopies:
         self._subscriptions: dict[str, Subscription] = {
             BROADCAST_SUBJECT: subscribe(BROADCAST_SUBJECT, partial(self._buffer, BROADCAST_SUBJECT))
         }
-        self._event_numbers = itertools.count()
+        self._buffer_positions = itertools.count()
         self._events: deque[tuple[int, str, Dispatch]] = deque()
-        """Buffered events with a consecutive number and their subject."""
+        """Buffered events with their position in the buffer and their subject."""
         self._event_bytes = 0
         self._local_events: deque[tuple[float, tuple[int, str, Dispatch]]] = deque(maxlen=BUFFERED_EVENTS_MAX)
         """Buffered events of this node only, with their time in seconds of the event loop's clock."""
@@ -147,15 +151,15 @@ class _NodeCopies:
                 self._subscriptions.pop(subject).cancel()
 
     def _buffer(self, subject: str, dispatch: Dispatch) -> None:
-        number = next(self._event_numbers)
+        buffer_position = next(self._buffer_positions)
         if dispatch.origin is None:
-            # Only this node created the event, so that its number is in no batch.
-            self._local_events.append((asyncio.get_running_loop().time(), (number, subject, dispatch)))
+            # Only this node created the event, so that no batch has a message number of it.
+            self._local_events.append((asyncio.get_running_loop().time(), (buffer_position, subject, dispatch)))
         else:
-            self._events.append((number, subject, dispatch))
+            self._events.append((buffer_position, subject, dispatch))
             self._event_bytes += len(dispatch.body)
         if self._events_by_subject is not None:
-            self._events_by_subject[subject].append((number, dispatch))
+            self._events_by_subject[subject].append((buffer_position, dispatch))
         elif len(self._events) > BUFFERED_EVENTS_MAX or self._event_bytes > BUFFERED_BYTES_MAX:
             self.has_overflowed = True
             self.close()
@@ -163,15 +167,16 @@ class _NodeCopies:
     def buffer_local(self, dispatch: Dispatch) -> None:
         """Buffer an event that this node created for its own sessions."""
         audience = dispatch.audience
+        # `transfer_events` filters broadcasts by user.
         self._buffer(
             f"guild.{audience.guild_id}" if isinstance(audience, GuildAudience) else BROADCAST_SUBJECT, dispatch
         )
 
     def _discard_events(self, now: float) -> None:
         """Discard the events that the node has handled for all its sessions."""
-        numbers = next(iter(self.held_numbers.values()), self.received_numbers)
+        handled_numbers = next(iter(self.held_numbers.values()), self.received_numbers)
         events = self._events
-        while events and is_received(events[0][2], numbers):
+        while events and is_received(events[0][2], handled_numbers):
             self._event_bytes -= len(events.popleft()[2].body)
         while self._local_events and self._local_events[0][0] < now - LOCAL_EVENT_SECONDS:
             self._local_events.popleft()
@@ -239,21 +244,23 @@ class _NodeCopies:
 
     # Continued sessions
 
-    def numbers_of(self, replica: _StoredReplica) -> dict[int, int]:
+    def find_handled_numbers(self, replica: _StoredReplica) -> dict[int, int]:
         """Return the number of the last message that the node had handled for a session, by publisher."""
         return self.held_numbers.get(replica.id, self.received_numbers)
 
-    def transfer_events(self, session: GatewaySession, numbers: dict[int, int]) -> bool:
-        """Add the buffered events to those that a session still has to process; return False if it cannot continue."""
+    def transfer_events(self, session: GatewaySession, handled_numbers: dict[int, int]) -> bool:
+        """Add the buffered events to those that a session still has to process; return False if it cannot continue.
+
+        `handled_numbers` is the number of the last message that the lost node had handled, by publisher."""
         if self._events_by_subject is None:
             self._events_by_subject = defaultdict(list)
-            for number, subject, dispatch in (*self._events, *(event for _, event in self._local_events)):
-                self._events_by_subject[subject].append((number, dispatch))
+            for buffer_position, subject, dispatch in (*self._events, *(event for _, event in self._local_events)):
+                self._events_by_subject[subject].append((buffer_position, dispatch))
         events = self._events_by_subject
         user_events = [*events[f"user.{session.user_id}"]]
         user_events += [item for item in events[BROADCAST_SUBJECT] if _is_for_user(item[1], session.user_id)]
         for _, dispatch in sorted(user_events, key=lambda item: item[0]):
-            if is_received(dispatch, numbers):
+            if is_received(dispatch, handled_numbers):
                 continue
             if dispatch.event == USER_GAP or _is_revocation(dispatch, session):
                 return False
@@ -279,10 +286,10 @@ class _Backlog(list[Dispatch]):
     def append(self, dispatch: Dispatch) -> None:
         """Add an event, unless it was added before."""
         if dispatch.origin is not None:
-            publisher_id, number = dispatch.origin
-            if number <= self._last_numbers.get(publisher_id, 0):
+            publisher_id, message_number = dispatch.origin
+            if message_number <= self._last_numbers.get(publisher_id, 0):
                 return
-            self._last_numbers[publisher_id] = number
+            self._last_numbers[publisher_id] = message_number
         super().append(dispatch)
 
 
@@ -397,8 +404,10 @@ class SessionBackup:
 
     # Lost nodes
 
-    async def resolve(self, session_id: str) -> GatewaySession | None:
-        """Return a session of a lost node that this node continues from now on; None if there is no copy, or the node runs.
+    async def find_or_continue(self, session_id: str) -> GatewaySession | None:
+        """Return a session of this node, or one of a lost node that this node continues from now on.
+
+        Return None if there is no copy, or its node runs.
 
         Raise `HandoverDelayed` if the node does not respond, but may still run.
         """
@@ -414,7 +423,7 @@ class SessionBackup:
                 raise HandoverDelayed("the node of the session does not respond")
             if not is_lost or self._copies.get(copies.node) is not copies:
                 return self._sessions.find(session_id)
-        self._activate(copies, first_session_id=session_id)
+        self._continue_node(copies, first_session_id=session_id)
         return self._sessions.find(session_id)
 
     async def _probe_loss(self, node: str) -> bool | None:
@@ -456,7 +465,7 @@ class SessionBackup:
         if self._copies.get(copies.node) is not copies or silence_seconds < SILENCE_SECONDS_MAX:
             return
         if is_lost or (is_lost is None and silence_seconds >= PAUSE_SECONDS_MAX):
-            self._activate(copies)
+            self._continue_node(copies)
         elif is_lost is False and silence_seconds >= UNUSED_SECONDS_MAX:
             self._discard(copies)
 
@@ -464,11 +473,11 @@ class SessionBackup:
         """Continue the sessions of a node before its presences are removed."""
         copies = self._copies.get(node)
         if copies is not None:
-            self._activate(copies)
+            self._continue_node(copies)
             for replica in list(copies.replicas.values()):
-                self._continue(copies, replica)
+                self._continue_session(copies, replica)
 
-    def _activate(self, copies: _NodeCopies, first_session_id: str = "") -> None:
+    def _continue_node(self, copies: _NodeCopies, first_session_id: str = "") -> None:
         """Continue the sessions of a lost node, beginning with `first_session_id` if it is not empty."""
         if not copies.is_activated:
             copies.is_activated = True
@@ -482,21 +491,21 @@ class SessionBackup:
             node, session_ids = copies.node, list(copies.ids_by_session)
             self._activated_ids[node] = session_ids
             asyncio.get_running_loop().call_later(ACTIVATED_SECONDS, lambda: self._activated_ids.pop(node, None))
-            self._tasks.spawn(self._activate_all(copies))
+            self._tasks.spawn(self._continue_all(copies))
         replica_id = copies.ids_by_session.get(first_session_id)
         if replica_id is not None:
-            self._continue(copies, copies.replicas[replica_id])
+            self._continue_session(copies, copies.replicas[replica_id])
 
-    async def _activate_all(self, copies: _NodeCopies) -> None:
+    async def _continue_all(self, copies: _NodeCopies) -> None:
         try:
             while copies.replicas and self._copies.get(copies.node) is copies:
                 for replica in list(itertools.islice(copies.replicas.values(), ACTIVATION_BATCH_SIZE)):
-                    self._continue(copies, replica)
+                    self._continue_session(copies, replica)
                 await asyncio.sleep(0)
         finally:
             self._discard(copies)
 
-    def _continue(self, copies: _NodeCopies, replica: _StoredReplica) -> None:
+    def _continue_session(self, copies: _NodeCopies, replica: _StoredReplica) -> None:
         """Continue a session, unless it has moved to another node before its node was lost."""
         try:
             description = codec.decoder(SessionDescription).decode(replica.description)
@@ -510,8 +519,8 @@ class SessionBackup:
             session.id, session.application_name = replica.session_id, description.application_name
             self._sessions.join_user_sessions(session)
             self._sessions.set_subscriptions(session, replica.guild_ids)
-            numbers = dict(copies.numbers_of(replica))
-            if not copies.transfer_events(session, numbers):
+            handled_numbers = dict(copies.find_handled_numbers(replica))
+            if not copies.transfer_events(session, handled_numbers):
                 self._sessions.abandon(session, was_taken=True)
                 return
             session.replay, session.resumable_seq_max = replica.replay, replica.replay.last_seq
@@ -519,7 +528,7 @@ class SessionBackup:
                 session,
                 events=(),
                 known_channels=replica.known_channels,
-                received_numbers=numbers,
+                received_numbers=handled_numbers,
                 acknowledged_seq=replica.acknowledged_seq,
                 presence=presence,
             )

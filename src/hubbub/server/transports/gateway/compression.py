@@ -131,24 +131,26 @@ def raw_blocks(data: bytes) -> bytes:
 
 
 def encode_message(
-    kind: Compression, payload: bytes, *, encoding: Encoding = Encoding.JSON, starts_stream: bool = False
+    compression: Compression, payload: bytes, *, encoding: Encoding = Encoding.JSON, starts_stream: bool = False
 ) -> bytes:
-    """Return a frame with a message for a single connection. `starts_stream` starts the connection's compressed stream."""
-    if kind is Compression.ZLIB_STREAM:
+    """Return a frame with a message for a single connection. `starts_stream` starts the connection's compressed stream.
+
+    Without a stream the message is not compressed, also with `Compression.PAYLOAD`."""
+    if compression is Compression.ZLIB_STREAM:
         return frame(BINARY, (ZLIB_HEADER if starts_stream else b"") + _stored_blocks(payload) + _ZLIB_SYNC_BLOCK)
-    if kind is Compression.ZSTD_STREAM:
+    if compression is Compression.ZSTD_STREAM:
         return frame(BINARY, (ZSTD_HEADER if starts_stream else b"") + raw_blocks(payload))
     return frame(TEXT if encoding is Encoding.JSON else BINARY, payload)
 
 
 class FrameTemplate:
-    """A shared message for one kind of compression; only the digits of `s` are inserted for each session."""
+    """A shared message for one compression; only the digits of `s` are inserted for each session."""
 
-    __slots__ = ("_first_byte", "_head", "_kind", "prefixes", "tail")
+    __slots__ = ("_first_byte", "_head", "_compression", "prefixes", "tail")
 
-    def __init__(self, kind: Compression, head: bytes, tail: bytes) -> None:
-        self._kind = kind
-        self._first_byte = TEXT if kind is Compression.NONE else BINARY
+    def __init__(self, compression: Compression, head: bytes, tail: bytes) -> None:
+        self._compression = compression
+        self._first_byte = TEXT if compression is Compression.NONE else BINARY
         self._head = head
         self.tail = tail
         self.prefixes: dict[int, bytes] = {}
@@ -163,9 +165,9 @@ class FrameTemplate:
     def _build_prefix(self, digit_count: int) -> bytes:
         length = len(self._head) + digit_count
         block_header = b""
-        if self._kind is Compression.ZLIB_STREAM:
+        if self._compression is Compression.ZLIB_STREAM:
             block_header = stored_block_header(length)
-        elif self._kind is Compression.ZSTD_STREAM:
+        elif self._compression is Compression.ZSTD_STREAM:
             block_header = raw_block_header(length)
         frame_header = header(self._first_byte, len(block_header) + length + len(self.tail))
         prefix = self.prefixes[digit_count] = frame_header + block_header + self._head
@@ -197,8 +199,8 @@ class EtfFrameTemplate(FrameTemplate):
 
     __slots__ = ()
 
-    def __init__(self, kind: Compression, head: bytes, tail: bytes) -> None:
-        super().__init__(kind, head, tail)
+    def __init__(self, compression: Compression, head: bytes, tail: bytes) -> None:
+        super().__init__(compression, head, tail)
         self._first_byte = BINARY
 
     def frame(self, seq: int) -> bytes:

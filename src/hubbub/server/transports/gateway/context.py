@@ -226,16 +226,16 @@ class GatewayContext:
 
         def read_opening(tx: Tx) -> SessionOpening:
             call = self.call(tx, session)
-            guilds = [
-                guild for guild in self._guild_reader.guild_ids(tx, session.user_id) if session.is_guild_in_shard(guild)
+            guild_ids = [
+                guild_id
+                for guild_id in self._guild_reader.guild_ids(tx, session.user_id)
+                if session.is_guild_in_shard(guild_id)
             ]
-            guild_entries: list[Any] = [{"id": GuildId(guild), "unavailable": True} for guild in guilds]
+            guild_entries: list[Any] = [{"id": GuildId(guild_id), "unavailable": True} for guild_id in guild_ids]
             if session.is_oauth2:
-                names = self._guild_reader.guild_names(tx, guilds) if Scope.GUILDS in session.actor.scopes else {}
-                guild_entries, guilds = (
-                    [{"id": GuildId(guild), "name": guild_name} for guild, guild_name in names.items()],
-                    [],
-                )
+                names = self._guild_reader.guild_names(tx, guild_ids) if Scope.GUILDS in session.actor.scopes else {}
+                guild_entries = [{"id": GuildId(guild_id), "name": name} for guild_id, name in names.items()]
+                guild_ids = []
             ready_fields = _READY_DEFAULTS | build_own_fields(guild_entries)
             for resource_slice in self.slices:
                 if resource_slice.ready is not None:
@@ -248,8 +248,8 @@ class GatewayContext:
                     ready_fields |= slice_fields
             application_name = getattr(ready_fields.get("application"), "name", "")
             return SessionOpening(
-                packets=ready_events(ready_fields, session),
-                guilds=guilds,
+                events=ready_events(ready_fields, session),
+                guild_ids=guild_ids,
                 snapshot=tx.snapshot,
                 application_name=application_name if isinstance(application_name, str) else "",
             )
@@ -328,15 +328,15 @@ class GatewayContext:
     async def visibility_events(
         self, state: GuildState, gains: Sequence[VisibilityGain]
     ) -> list[list[tuple[str, bytes]]]:
-        """Return, for each session, the events that describe channels which became visible to it."""
+        """Return the names and payloads of the events that describe the channels, for each of `gains` in order."""
 
         def read_events(tx: Tx) -> list[list[tuple[str, bytes]]]:
             events_by_gain = []
             for gain in gains:
-                packets = self._voice_channel_events(tx, state, gain)
+                session_events = self._voice_channel_events(tx, state, gain)
                 if gain.thread_channels:
-                    packets.insert(0, ("THREAD_LIST_SYNC", self._thread_list(tx, state, gain)))
-                events_by_gain.append(packets)
+                    session_events.insert(0, ("THREAD_LIST_SYNC", self._thread_list(tx, state, gain)))
+                events_by_gain.append(session_events)
             return events_by_gain
 
         return await self.db.read(read_events)

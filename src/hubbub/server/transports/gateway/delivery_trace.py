@@ -29,8 +29,8 @@ def deliver_traced(
     )
     for session, previous_seq in previous_seqs:
         if session.replay.last_seq != previous_seq:
-            intents = dispatch.intents | _content_intent(session, dispatch)
-            context.trace.count_delivery(session.user_id, dispatch.event, intents)
+            used_intents = dispatch.intents | _content_intent(session, dispatch)
+            context.trace.count_delivery(session.user_id, dispatch.event, used_intents)
     context.trace.add(
         codec.timestamp(context.clock.now_ms()),
         dispatch,

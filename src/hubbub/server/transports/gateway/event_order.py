@@ -83,7 +83,7 @@ class _Identity(msgspec.Struct):
 
 
 class EventKind(NamedTuple):
-    """What the name of an event says about its order."""
+    """The properties of an event that follow from its name."""
 
     family: str
     """Name of the objects of the event; empty if its order does not matter."""

@@ -70,7 +70,6 @@ PUSH_ROUNDS_MAX: Final = 3
 NODE_WAIT_SECONDS_MAX: Final = 5.0
 """Time in seconds for which a node that stops waits for another gateway node to appear, at most its drain time."""
 
-
 HAS_COPY: Final = b"copy"
 """Data of the reply `busy` of a node that has a copy of the session, whose node may still run."""
 
@@ -117,7 +116,7 @@ class SessionState(msgspec.Struct, kw_only=True):
     acknowledged_seq: int
     events: list[ReplayedEvent]
     known_channels: dict[int, KnownChannels]
-    """The state of the session in each of its guilds, by guild ID."""
+    """The channels that the client knows, by ID of each guild of the session."""
     received_numbers: dict[int, int]
     """Number of the last message that the holder handled, by publisher."""
     presence: SessionPresence | None
@@ -232,7 +231,7 @@ class SessionHandover:
             holder, reply = await self._find_holder(user_id, session_id, holder)
             try:
                 if reply.status == "unknown":
-                    session = await self._backup.resolve(session_id)
+                    session = await self._backup.find_or_continue(session_id)
                     if session is not None:
                         return session if session.user_id == user_id else None
                     if self._now() >= self._reported_at:
@@ -444,7 +443,7 @@ class SessionHandover:
         session = self._sessions.find(request.session_id)
         if session is None and request.action == "describe":
             try:
-                session = await self._backup.resolve(request.session_id)
+                session = await self._backup.find_or_continue(request.session_id)
             except HandoverDelayed:
                 return _encode(_Reply(status="busy", data=HAS_COPY))
         if session is None:

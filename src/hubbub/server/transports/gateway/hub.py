@@ -47,7 +47,8 @@ QUEUED_EVENTS_MAX: Final = 20_000
 """Maximum number of events that may wait for a read or for a session to be admitted, which bounds the memory in use."""
 
 
-def _is_readable(subscription: GuildSubscription) -> bool:
+def _awaits_read(subscription: GuildSubscription) -> bool:
+    """Return whether the GUILD_CREATE of a subscription can be read and was not read yet."""
     return subscription.is_on_bus and not subscription.is_read
 
 
@@ -111,9 +112,9 @@ class GuildHub:
     async def _load_arrivals(self) -> None:
         """Read the data of arriving sessions in batches and queue their admission."""
         try:
-            while batch := list(islice(filter(_is_readable, self._arriving), ADMISSION_BATCH_SIZE)):
-                sessions = [(subscription.session, subscription.is_joining) for subscription in batch]
-                arrivals = await self._read_with_retry(partial(self._context.guild_arrivals, self.guild_id, sessions))
+            while batch := list(islice(filter(_awaits_read, self._arriving), ADMISSION_BATCH_SIZE)):
+                joins = [(subscription.session, subscription.is_joining) for subscription in batch]
+                arrivals = await self._read_with_retry(partial(self._context.guild_arrivals, self.guild_id, joins))
                 for subscription, arrival in zip(batch, arrivals, strict=True):
                     subscription.arrival, subscription.is_read = arrival, True
                     if arrival is None:
@@ -515,7 +516,7 @@ class GuildHub:
     def _deliver_channel(self, dispatch: Dispatch, only: GuildSubscription | None) -> None:
         """Send a CHANNEL_* event to the sessions with the GUILDS intent.
 
-        For a session that cannot view the channel, the channel is obfuscated if `GatewayContext.obfuscates` is true.
+        A session that cannot view the channel receives it obfuscated if `GatewayContext.obfuscates` is true, else unchanged.
         `only` limits delivery to one session that is still processing its backlog.
         """
         assert self.state is not None
@@ -530,8 +531,8 @@ class GuildHub:
         # backlog, or (below) to a session that could view the channel before.
         has_changed = previous_obfuscated is not None and previous_obfuscated != obfuscated_body
         sends_obfuscated = only is not None or has_changed or dispatch.event != "CHANNEL_UPDATE"
-        viewer_sessions: list[GatewaySession] = []
-        other_sessions: list[GatewaySession] = []
+        full_payload_sessions: list[GatewaySession] = []
+        obfuscated_payload_sessions: list[GatewaySession] = []
         for subscription in list(self.subscriptions.values()) if only is None else [only]:
             session = subscription.session
             if (
@@ -545,12 +546,12 @@ class GuildHub:
             else:
                 can_view = change is not None and session.user_id in change.viewer_ids
             if can_view or not self._context.obfuscates(session):
-                viewer_sessions.append(session)
+                full_payload_sessions.append(session)
             elif sends_obfuscated or channel_id in subscription.visible_channels:
-                other_sessions.append(session)
-        send_all(viewer_sessions, full_packet)
+                obfuscated_payload_sessions.append(session)
+        send_all(full_payload_sessions, full_packet)
         if obfuscated_packet is not None:
-            send_all(other_sessions, obfuscated_packet)
+            send_all(obfuscated_payload_sessions, obfuscated_packet)
         if only is None:
             self._unannounced_channels.discard(channel_id)
             if channel is not None:

@@ -502,8 +502,8 @@ def _iter_updates(change: _PendingUpdate, audience: PresenceAudience) -> Iterato
 
 def missed_event_gap(event: MissedEvent) -> Dispatch:
     """Return the internal event that ends the sessions of a guild or user that need a missed event."""
-    kind, _, subject_id = event.subject.partition(".")
-    if kind == "guild":
+    subject_type, _, subject_id = event.subject.partition(".")
+    if subject_type == "guild":
         return Dispatch(
             event=GUILD_GAP, body=b"null", audience=GuildAudience(guild_id=int(subject_id)), stamp=event.stamp
         )

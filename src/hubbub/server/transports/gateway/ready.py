@@ -22,9 +22,9 @@ CALL_CREATE: Final = "CALL_CREATE"
 class SessionOpening(msgspec.Struct, kw_only=True):
     """The data that a session starts with."""
 
-    packets: list[tuple[str, bytes]]
+    events: list[tuple[str, bytes]]
     """Names and payloads of READY and of the events that follow it immediately."""
-    guilds: list[int]
+    guild_ids: list[int]
     """IDs of the guilds of the session's shard; empty for an OAuth2 session."""
     snapshot: Snapshot
     application_name: str = ""
@@ -33,17 +33,19 @@ class SessionOpening(msgspec.Struct, kw_only=True):
 
 def own_fields(
     session: GatewaySession,
-    guilds: list[Any],
+    guild_entries: list[Any],
     *,
     resume_url: str,
     shard: list[int] | None,
     settings: GatewayConfig,
     now_ms: int,
 ) -> dict[str, Any]:
-    """Return the keys of READY that the gateway provides; slices may replace them."""
+    """Return the keys of READY that the gateway provides; slices may replace them.
+
+    `guild_entries` are the objects of the key `guilds`: unavailable guilds, or IDs and names."""
     ready_fields: dict[str, Any] = {
         "v": session.version,
-        "guilds": guilds,
+        "guilds": guild_entries,
         "session_id": session.id,
         "resume_gateway_url": resume_url,
     }

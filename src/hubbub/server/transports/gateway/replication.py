@@ -91,7 +91,7 @@ class SessionReplication:
         """Replicas that batches leave out, with the time since then in seconds of the event loop's clock."""
         self._ended_ids: list[int] = []
         self._sent_numbers: dict[int, int] = {}
-        """The received numbers that the backup node has confirmed, by publisher."""
+        """The received numbers as of the latest batch that contains them, by publisher."""
         self._failed_nodes: dict[str, float] = {}
         """Time at which a backup node failed, in seconds of the event loop's clock."""
         self._confirmed_at = 0.0
@@ -325,7 +325,7 @@ class SessionReplication:
             log.info("The former backup node did not reply", extra={"node": node, "error": str(error)})
 
     async def _request(self, request: ReplicationRequest, node: str, timeout_ms: int = CONFIRM_TIMEOUT_MS) -> None:
-        """Send a request; raise `ReplicationError` if the backup node does not have the copies."""
+        """Send a request; raise `ReplicationError` if the backup node does not have the copies, and `BusError` without a reply."""
         try:
             reply = await self._exchange(request, node, timeout_ms)
         except BusError:

@@ -202,9 +202,9 @@ class GatewaySessions:
             await self._hooks.run_began(session)
             opening = await self._context.ready(
                 session,
-                lambda guilds: own_fields(
+                lambda guild_entries: own_fields(
                     session,
-                    guilds,
+                    guild_entries,
                     resume_url=connection.resume_url,
                     shard=identify.shard,
                     settings=self.settings,
@@ -213,10 +213,10 @@ class GatewaySessions:
             )
             session.ready_snapshot = opening.snapshot
             session.late_event_snapshot, session.application_name = opening.snapshot, opening.application_name
-            reject_too_many_guilds(len(opening.guilds), actor)
+            reject_too_many_guilds(len(opening.guild_ids), actor)
             # Events of a guild after READY must reach the client even if they happen before its GUILD_CREATE.
-            guild_ids = [] if session.has_ended else opening.guilds
-            subscriptions = [self._create_subscription(session, guild, is_joining=False) for guild in guild_ids]
+            guild_ids = [] if session.has_ended else opening.guild_ids
+            admissions = [self._create_subscription(session, guild_id, is_joining=False) for guild_id in guild_ids]
             await self._bus.flush()
         except BaseException:
             self._end(session)
@@ -231,11 +231,11 @@ class GatewaySessions:
         connection.session = session
         if connection.close_task is None:
             session.connection = connection
-        for event, body in opening.packets:
+        for event, body in opening.events:
             session.send(self.create_packet(event, body))
         self._send_early_events(session)
         self.presence_feed.set_presence(session, identify.presence or SetPresence())
-        self._spawn(self._admit_to_guilds(session, subscriptions))
+        self._spawn(self._admit_to_guilds(session, admissions))
 
     def _send_early_events(self, session: GatewaySession) -> None:
         """Send the buffered events for the user that the session still needs."""
@@ -247,12 +247,13 @@ class GatewaySessions:
             batch.send()
 
     async def _admit_to_guilds(
-        self, session: GatewaySession, arrivals: list[tuple[GuildHub, GuildSubscription]]
+        self, session: GatewaySession, admissions: list[tuple[GuildHub, GuildSubscription]]
     ) -> None:
         """Admit a session to its guilds, a few at a time, at the pace of the client."""
-        remaining = iter(arrivals)
+        remaining = iter(admissions)
         while not session.has_ended and (batch := list(islice(remaining, CONCURRENT_GUILD_READS_MAX))):
-            await asyncio.gather(*(hub.admit(entry) for hub, entry in batch if not entry.is_removed))
+            waits = [hub.admit(subscription) for hub, subscription in batch if not subscription.is_removed]
+            await asyncio.gather(*waits)
             if session.connection is not None:
                 await session.connection.wait_writable()
 
@@ -467,12 +468,12 @@ class GatewaySessions:
         self._start_expiry(session)
         if presence is not None:
             self.presence_feed.take(presence)
-        hub_subscriptions = []
+        admissions = []
         for guild_id, subscription in list(session.subscriptions.items()):
             subscription.transferred_channels = known_channels[guild_id]
-            hub_subscriptions.append((self._hubs[guild_id].hub, subscription))
+            admissions.append((self._hubs[guild_id].hub, subscription))
         self._send_early_events(session)
-        self._spawn(self._admit_to_guilds(session, hub_subscriptions))
+        self._spawn(self._admit_to_guilds(session, admissions))
 
     def abandon(self, session: GatewaySession, *, was_taken: bool) -> None:
         """End a session that could not be taken from another node; `was_taken` is whether the other node may have ended it."""

@@ -184,7 +184,7 @@ class ServerRunner(web.AppRunner):
         if policy is not None:
 
             async def handle_accepted(request: Any) -> web.StreamResponse:
-                return policy.check(request) or await handle(request)
+                return policy.find_rejection(request) or await handle(request)
 
             serve = handle_accepted
         if host_handler is not None:

@@ -141,9 +141,9 @@ class _Parser:
             delimiter_start = buffer.find(self._delimiter)
             if delimiter_start < 0:
                 # The end of the buffer may be the start of a delimiter.
-                complete = len(buffer) - len(self._delimiter) + 1
-                if complete > 0:
-                    self._consume(complete)
+                complete_bytes = len(buffer) - len(self._delimiter) + 1
+                if complete_bytes > 0:
+                    self._consume(complete_bytes)
                 return False
             self._consume(delimiter_start)
             del buffer[: len(self._delimiter)]

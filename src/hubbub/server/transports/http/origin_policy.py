@@ -35,7 +35,7 @@ class OriginPolicy:
         self._activity_host = config.activities.proxy_host
         self._hosts = {urlsplit(origin).hostname for origin in self._origins} | {config.host.lower()}
 
-    def check(self, request: web.BaseRequest) -> web.StreamResponse | None:
+    def find_rejection(self, request: web.BaseRequest) -> web.StreamResponse | None:
         """Return the response that rejects a request, or None for an accepted request."""
         host = request.headers.get(hdrs.HOST, "")
         if not self.accepts_host(host):

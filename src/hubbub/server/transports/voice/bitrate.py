@@ -15,7 +15,7 @@ RISE_FACTOR: Final = 1.25
 
 
 class BitrateLimit:
-    """The bitrate limit of one video, updated at regular intervals."""
+    """The bitrate limit of one video in bits per second, updated at regular intervals."""
 
     __slots__ = ("_loss", "_sent_bytes", "bits_per_second")
 
@@ -43,8 +43,8 @@ class BitrateLimit:
         """Return the new limit in bits per second; `seconds` is the time since the last update."""
         if self._loss > HIGH_LOSS:
             # What arrived shows the capacity of the link; a part of it is left to audio.
-            arrived = 8 * self._sent_bytes / seconds * (1 - self._loss)
-            limit = min(self.bits_per_second, arrived) * (1 - self._loss / 2)
+            arrived_bits_per_second = 8 * self._sent_bytes / seconds * (1 - self._loss)
+            limit = min(self.bits_per_second, arrived_bits_per_second) * (1 - self._loss / 2)
         elif self._loss < LOW_LOSS:
             limit = self.bits_per_second * RISE_FACTOR
         else:

@@ -20,12 +20,12 @@ ADDRESS_PROOF_PACKETS: Final = 3
 """Number of successive packets from another address after which a native client receives there; 60 ms of audio."""
 ADDRESS_CHANGE_INTERVAL_SECONDS: Final = 1.0
 """Minimum time in seconds between two changes of the address of a native client."""
-
-
 FOREIGN_BITS_PER_SECOND: Final = 1_000_000
-"""Bits per second that a native client receives at another IP address than that of its WebSocket; 11 voices of 64 kbit/s."""
+"""Maximum bits per second that a native client receives at another IP address than that of its WebSocket.
+
+They suffice for the audio of 11 members at 64 kbit/s, with headers."""
 FOREIGN_BURST_BYTES: Final = 125_000
-"""Bytes that such a client may receive at once."""
+"""Maximum bytes that a native client receives at once at another IP address than that of its WebSocket."""
 
 
 class SendAllowance:

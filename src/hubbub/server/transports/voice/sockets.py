@@ -76,7 +76,7 @@ def load_tls_context(settings: VoiceConfig) -> ssl.SSLContext | None:
     key_file = settings.key_file or settings.certificate_file
     try:
         modified_ns = os.stat(settings.certificate_file).st_mtime_ns, os.stat(key_file).st_mtime_ns
-        return _load_files(settings.certificate_file, key_file, modified_ns)
+        return _load_certificate(settings.certificate_file, key_file, modified_ns)
     except (OSError, ValueError) as error:
         # ssl.SSLError is an OSError.
         reason = getattr(error, "strerror", None) or error
@@ -86,7 +86,7 @@ def load_tls_context(settings: VoiceConfig) -> ssl.SSLContext | None:
 
 
 @functools.lru_cache(maxsize=8)
-def _load_files(certificate_file: str, key_file: str, modified_ns: tuple[int, int]) -> ssl.SSLContext:
+def _load_certificate(certificate_file: str, key_file: str, modified_ns: tuple[int, int]) -> ssl.SSLContext:
     """Return the TLS context of a certificate; the forks of a rehearsal share it until a file is modified."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
