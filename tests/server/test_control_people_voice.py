@@ -21,17 +21,17 @@ def opus_packets(count: int, size: int = 300) -> list[bytes]:
 
 def ogg_file(packets: list[bytes]) -> str:
     """Return an Ogg Opus file as base64."""
-    return base64.b64encode(ogg.write_file(packets)).decode()
+    return base64.b64encode(ogg.encode_file(packets)).decode()
 
 
 @pytest.mark.parametrize("size", [0, 252, 253, 254, 600])
 def test_a_written_file_contains_its_packets(size: int) -> None:
     packets = opus_packets(3, size)
-    assert ogg.read_packets(ogg.write_file(packets)) == packets
+    assert ogg.read_packets(ogg.encode_file(packets)) == packets
     assert ogg.compute_duration_ms(packets) == 60
 
 
-@pytest.mark.parametrize("data", [b"", b"RIFF....WAVE", b"OggS", ogg.write_file([])[:60]])
+@pytest.mark.parametrize("data", [b"", b"RIFF....WAVE", b"OggS", ogg.encode_file([])[:60]])
 def test_other_files_are_rejected(data: bytes) -> None:
     with pytest.raises(ogg.OggError, match="not Ogg Opus"):
         ogg.read_packets(data)

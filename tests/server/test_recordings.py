@@ -229,7 +229,7 @@ async def main():
         await bot.expect("MESSAGE_CREATE", None, 60, {"content": "sing"})
         await bot.join_voice("Lounge", {}, with_audio=True)
         packets = [bytes((0xfc, number)) + b"SONG" * 20 for number in range(15)]
-        await bot.play(ogg.write_file(packets), 60)
+        await bot.play(ogg.encode_file(packets), 60)
         await bot.send_message("general", {"content": "the end"}, {})
         await asyncio.Event().wait()
 
@@ -455,7 +455,7 @@ async def test_the_audio_that_a_person_hears_is_compared(
 
 def heard_audio(packets: list[bytes], user: str = "demo-bot") -> str:
     """Return the response of the control API with audio that a person received."""
-    file = base64.b64encode(ogg.write_file(packets)).decode()
+    file = base64.b64encode(ogg.encode_file(packets)).decode()
     return json.dumps({"user": user, "duration_ms": ogg.compute_duration_ms(packets), "file": file})
 
 

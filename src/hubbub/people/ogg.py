@@ -11,13 +11,15 @@ _PAGE_HEADER: Final = struct.Struct("<4sBBqIIIB")
 """Magic bytes, version, flags, position, serial number, page number, checksum, number of segments."""
 _MAGIC: Final = b"OggS"
 _FIRST_PAGE, _LAST_PAGE = 2, 4
+"""Header flags of the first and last page."""
 _SEGMENT_BYTES_MAX: Final = 255
-_HEAD, _TAGS = b"OpusHead", b"OpusTags"
+_HEAD_MAGIC, _TAGS_MAGIC = b"OpusHead", b"OpusTags"
 _SERIAL: Final = 1
 _CHECKSUM_OFFSET: Final = 22
 _SILK_MS: Final = (10, 20, 40, 60)
 _HYBRID_MS: Final = (10, 20)
 _CELT_MS: Final = (2.5, 5, 10, 20)
+"""Frame durations in milliseconds by configuration number."""
 _HYBRID_CONFIG, _CELT_CONFIG = 12, 16
 """First configuration numbers of the hybrid and CELT modes."""
 
@@ -27,9 +29,11 @@ class OggError(ValueError):
 
 
 def read_packets(data: bytes) -> list[bytes]:
-    """Return the Opus packets of a file; raise `OggError` if it is not an Ogg Opus file."""
+    """Return the Opus packets of a file; raise `OggError` if it is not an Ogg Opus file.
+
+    Checksums are not verified, and a truncated last packet is not detected."""
     packets = list(_iter_packets(data))
-    if len(packets) < 2 or not packets[0].startswith(_HEAD) or not packets[1].startswith(_TAGS):
+    if len(packets) < 2 or not packets[0].startswith(_HEAD_MAGIC) or not packets[1].startswith(_TAGS_MAGIC):
         raise OggError(
             "the file is not Ogg Opus; convert it with: ffmpeg -i FILE -c:a libopus -frame_duration 20 FILE.ogg"
         )
@@ -53,11 +57,11 @@ def _iter_packets(data: bytes) -> Iterator[bytes]:
                 packet = b""
 
 
-def write_file(packets: Sequence[bytes]) -> bytes:
+def encode_file(packets: Sequence[bytes]) -> bytes:
     """Return an Ogg Opus file with these packets, one per page."""
-    head = _HEAD + struct.pack("<BBHIHB", 1, 2, 0, 1000 * SAMPLES_PER_MS, 0, 0)
+    head = _HEAD_MAGIC + struct.pack("<BBHIHB", 1, 2, 0, 1000 * SAMPLES_PER_MS, 0, 0)
     vendor = b"hubbub"
-    tags = _TAGS + struct.pack("<I", len(vendor)) + vendor + struct.pack("<I", 0)
+    tags = _TAGS_MAGIC + struct.pack("<I", len(vendor)) + vendor + struct.pack("<I", 0)
     pages = [_build_page(head, 0, 0, _FIRST_PAGE), _build_page(tags, 0, 1, 0)]
     position = 0
     for number, packet in enumerate(packets, 1):

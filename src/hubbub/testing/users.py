@@ -148,7 +148,7 @@ class User(Actor):
     async def _hear(self, user_id: str | None, duration: float, quiet: float, within: float | None) -> Result:
         __tracebackhide__ = True
         speaker_id, packets = await self._client.hear(user_id, duration, quiet, within)
-        file, duration_ms = ogg.write_file(packets), ogg.compute_duration_ms(packets)
+        file, duration_ms = ogg.encode_file(packets), ogg.compute_duration_ms(packets)
         return Result(user_id=speaker_id, file=file, frames=len(packets), duration_ms=duration_ms)
 
     # Applications

@@ -114,7 +114,7 @@ async def _logged_event(platform: Platform) -> ValidRequest:
             body="{}",
             started_ms=call.now_ms,
         )
-        deliveries.log(call, attempt, "delivered", None)
+        deliveries.log_attempt(call, attempt, "delivered", None)
         return delivery_id
 
     return ValidRequest(client.owner, values | {"delivery_id": await platform.world.write(create)})

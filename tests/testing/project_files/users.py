@@ -71,7 +71,7 @@ def test_users_join_a_call(hubbub: Platform) -> None:
     packets = [b"\xfc" + bytes([number] * 100) for number in range(5)]
     for user in (alice, bob):
         user.join_voice("Lounge", audio=True)
-    assert alice.play(ogg.write_file(packets)) == {"frames": 5, "duration_ms": 100}
+    assert alice.play(ogg.encode_file(packets)) == {"frames": 5, "duration_ms": 100}
     recorded_audio = bob.hear(alice)
     assert (recorded_audio["user_id"], ogg.read_packets(recorded_audio["file"])) == (alice.id, packets)
 

@@ -33,6 +33,7 @@ ATTEMPT_DELAYS_SECONDS: Final = (0.0, 0.1, 0.2, 0.4, 0.8)
 async def set_activity(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any] | None:
     """Set the activity of a process; without an activity in the arguments, remove it."""
     args = parse_arguments(request.args, {"pid": PROCESS_ID_CHECK})
+    # Activities are stored by process ID; if that of the program is not known, the agent's own stands for it.
     pid = args.get("pid") or connection.pid or os.getpid()
     activity_value = (request.args or {}).get("activity")
     if activity_value is None:

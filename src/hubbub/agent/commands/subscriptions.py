@@ -13,7 +13,7 @@ from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 from hubbub.protocol.rpc_names import RpcCommand, RpcEvent
 
 MESSAGE_EVENTS: Final = (RpcEvent.MESSAGE_CREATE, RpcEvent.MESSAGE_UPDATE, RpcEvent.MESSAGE_DELETE)
-LOBBY_EVENTS: Final = (RpcEvent.SPEAKING_START, RpcEvent.SPEAKING_STOP)
+CHANNEL_OR_LOBBY_EVENTS: Final = (RpcEvent.SPEAKING_START, RpcEvent.SPEAKING_STOP)
 """Events for which a program subscribes to a channel or to a lobby."""
 
 
@@ -31,7 +31,7 @@ def _parse_subscription(request: Request) -> Subscription:
 
 def _names_lobby(request: Request) -> bool:
     """Return whether the subscription is to a lobby instead of a channel; only some events have lobbies."""
-    return request.evt in LOBBY_EVENTS and (request.args or {}).get("lobby_id") is not None
+    return request.evt in CHANNEL_OR_LOBBY_EVENTS and (request.args or {}).get("lobby_id") is not None
 
 
 @handles_command(RpcCommand.SUBSCRIBE)

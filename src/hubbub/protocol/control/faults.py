@@ -95,6 +95,7 @@ class FaultResult(msgspec.Struct, kw_only=True):
 
 
 LIST_SESSIONS: Final = control_operation("GET", "/sessions", result=list[SessionState])
+# Returns when all events of earlier actions have been sent.
 SETTLE: Final = control_operation("POST", "/settle")
 LIST_FAULTS: Final = control_operation("GET", "/faults", result=list[ActiveFault])
 # A union is not a type for type checkers.

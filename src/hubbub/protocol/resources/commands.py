@@ -286,6 +286,8 @@ class CreateCommand(UpdateCommand, kw_only=True):
     """Name of the command, 1 to 32 characters."""
     type: CommandType | None | UnsetType = UNSET
     """Type of the command; CHAT_INPUT if absent or null."""
+    handler: CommandHandlerType | None | UnsetType = UNSET
+    """Handler of an entry point command: 1 the application, 2 the platform launches the activity. 1 if absent or null."""
 
 
 class SetCommand(CreateCommand, kw_only=True):

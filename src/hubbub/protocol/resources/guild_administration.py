@@ -115,7 +115,7 @@ class TransferGuild(Struct, kw_only=True):
     owner_id: UserId
     """ID of the new owner, who must be a member."""
     reason: Reason | None = None
-    """Reason for the audit log; null or absent for none."""
+    """Reason for the operators' audit log; null or absent for none."""
 
 
 _RAISES: Final = (errors.FORBIDDEN, errors.TWO_FACTOR_REQUIRED)

@@ -289,11 +289,11 @@ class CreateGuild(Struct, kw_only=True):
     default_message_notifications: DefaultMessageNotifications | None | UnsetType = UNSET
     """Default notification setting of members: 0 all messages, 1 only mentions; 0 if absent or null."""
     explicit_content_filter: ExplicitContentFilter | None | UnsetType = UNSET
-    """Members whose media is scanned: 0 none, 1 members without roles, 2 all."""
+    """Members whose media is scanned: 0 none, 1 members without roles, 2 all; 0 if absent or null."""
     afk_timeout: AfkTimeout | None | UnsetType = UNSET
-    """Seconds after which idle members are moved to the AFK channel: 60, 300, 900, 1800 or 3600."""
+    """Seconds after which idle members are moved to the AFK channel: 60, 300, 900, 1800 or 3600; 300 if absent or null."""
     system_channel_flags: Bits | None | UnsetType = UNSET
-    """Bit set of `SystemChannelFlags`: the system messages to suppress."""
+    """Bit set of `SystemChannelFlags`: the system messages to suppress; 0 if absent or null."""
     roles: Annotated[list[InitialRole], Meta(max_length=ROLES_MAX)] | None | UnsetType = UNSET
     """Roles to create, at most 250; the first one sets the permissions of @everyone."""
     channels: Annotated[list[InitialChannel], Meta(max_length=GUILD_CHANNELS_MAX)] | None | UnsetType = UNSET

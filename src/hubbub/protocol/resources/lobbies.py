@@ -23,9 +23,7 @@ LOBBY_MEMBERS_MAX: Final = 1000
 LOBBY_MEMBERS_PER_REQUEST_MAX: Final = 25
 """Maximum number of members that one request adds or updates."""
 LOBBIES_PER_USER_MAX: Final = 100
-"""Maximum number of lobbies per user and application.
-The specification has two values: 100 in the guide, 200 in the header (spec/sdk.md#18).
-"""
+"""Maximum number of lobbies per user and application: the value of the guide; the header has 200 (spec/sdk.md#18)."""
 LOBBY_SECRET_MAX: Final = 250
 LOBBY_SECRET_LIFETIME_MS: Final = 30 * 24 * 3_600_000
 """Time in milliseconds after which users can no longer join a lobby with its secret."""
@@ -37,7 +35,7 @@ LOBBY_METADATA_TEXT_LENGTH_MAX: Final = 1024
 """Maximum length of one key or value, in characters."""
 LOBBY_METADATA_TOTAL_MAX: Final = 1000
 """Maximum total length of all keys and values: the guide's limit, in addition to the limits of the schema (spec/sdk.md#18)."""
-LOBBY_MESSAGES_MAX: Final = 200
+LOBBY_MESSAGES_PAGE_MAX: Final = 200
 LOBBY_HISTORY_MS: Final = 72 * 3_600_000
 """Maximum age in milliseconds of messages that can be listed."""
 ADDITIONAL_NAME_MAX: Final = 80
@@ -260,17 +258,18 @@ class LobbyMemberRequest(Struct, kw_only=True):
     """Flags of the member: 1 << 0 allows linking a channel."""
 
 
+LobbyMemberRequests = Annotated[list[LobbyMemberRequest], Meta(max_length=LOBBY_MEMBERS_PER_REQUEST_MAX)]
+
+
 class CreateLobby(Struct, kw_only=True):
-    """A new lobby, created by the application's backend."""
+    """A new lobby, created by the application's backend; absent fields get their default, as do null timeouts and flags."""
 
     metadata: Metadata | None | UnsetType = UNSET
-    """Metadata of the lobby; null or absent for none."""
-    members: Annotated[list[LobbyMemberRequest], Meta(max_length=LOBBY_MEMBERS_PER_REQUEST_MAX)] | None | UnsetType = (
-        UNSET
-    )
+    """Metadata of the lobby; null for none."""
+    members: LobbyMemberRequests | None | UnsetType = UNSET
     """Members of the lobby, at most 25; null or absent for none."""
     idle_timeout_seconds: IdleTimeout | None | UnsetType = UNSET
-    """Seconds without connected members after which the lobby is deleted; default 300."""
+    """Seconds without connected members after which the lobby is deleted; a new lobby has 300 by default."""
     flags: Bits | None | UnsetType = UNSET
     """Flags of the lobby: 1 << 0 requires users to authorize the application to post in the linked channel."""
     override_event_webhooks_url: OverrideUrl | None | UnsetType = UNSET
@@ -279,6 +278,9 @@ class CreateLobby(Struct, kw_only=True):
 
 class UpdateLobby(CreateLobby, kw_only=True):
     """Changes to a lobby; absent fields keep their value, as do null members, timeouts and flags."""
+
+    members: LobbyMemberRequests | None | UnsetType = UNSET
+    """Members that replace all current members, at most 25; null or absent keeps the current members."""
 
 
 class CreateOrJoinLobby(Struct, kw_only=True):
@@ -293,11 +295,11 @@ class CreateOrJoinLobby(Struct, kw_only=True):
     idle_timeout_seconds: IdleTimeout | None | UnsetType = UNSET
     """Seconds without connected members after which the lobby is deleted; 300 for a new lobby if absent or null."""
     flags: Bits | None | UnsetType = UNSET
-    """Flags of the lobby: 1 << 0 requires users to authorize the application to post in the linked channel. Default 0."""
+    """Flags of the lobby, as in `CreateLobby`; if absent or null, 0 for a new lobby, and an existing lobby keeps its flags."""
 
 
 class AddLobbyMember(Struct, kw_only=True):
-    """Attributes of a lobby member; absent fields keep their value."""
+    """Attributes of a lobby member; absent fields keep their value, and null flags also keep theirs."""
 
     metadata: Metadata | None | UnsetType = UNSET
     """Metadata of the member, which replaces the stored metadata; null clears it."""
@@ -336,7 +338,7 @@ class CreateLobbyMessage(CreateMessage, kw_only=True):
 class ListLobbyMessages(Struct, kw_only=True):
     """Query parameters for listing the newest lobby messages."""
 
-    limit: Annotated[int, Meta(ge=1, le=LOBBY_MESSAGES_MAX)] = 50
+    limit: Annotated[int, Meta(ge=1, le=LOBBY_MESSAGES_PAGE_MAX)] = 50
     """Maximum number of messages to return."""
 
 
@@ -371,10 +373,7 @@ LOBBY_MEMBER_REMOVE = Event(
     intents=Intents.LOBBIES,
 )
 LOBBY_MEMBER_CONNECT = Event(
-    "LOBBY_MEMBER_CONNECT",
-    LobbyMemberChange,
-    "Sent when a member of a lobby connects to the game.",
-    intents=Intents.LOBBIES,
+    "LOBBY_MEMBER_CONNECT", LobbyMemberChange, "Sent when a lobby member connects to the game.", intents=Intents.LOBBIES
 )
 LOBBY_MEMBER_DISCONNECT = Event(
     "LOBBY_MEMBER_DISCONNECT",

@@ -384,7 +384,7 @@ class People:
             user_id=UserId(int(speaker_id)),
             frames=len(packets),
             duration_ms=ogg.compute_duration_ms(packets),
-            file=base64.b64encode(ogg.write_file(packets)).decode(),
+            file=base64.b64encode(ogg.encode_file(packets)).decode(),
         )
 
     # Other requests

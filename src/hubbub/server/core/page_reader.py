@@ -17,7 +17,7 @@ PAGE_SECONDS: Final = 10.0
 """Time limit in seconds for one page, including the start of its process."""
 
 _PROGRAM: Final = Path(__file__).with_name("page_process.py")
-_PASSED_VARIABLES: Final = ("PATH", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
+_PASSED_VARIABLES: Final = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 """Environment variables that a process needs to start; the operator's secrets are not passed."""
 
 
@@ -49,7 +49,8 @@ class PageReader:
         async with self._slots:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
-                # Import neither packages nor modules of the program's own folder.
+                # -S and -P: import neither installed packages nor modules of the program's own folder. -E: ignore PYTHON*
+                # variables.
                 *("-S", "-P", "-E"),
                 str(_PROGRAM),
                 charset,

@@ -73,10 +73,8 @@ class SqliteDatabase(Database):
         self._queued_units_max = queued_units_max
         self._cache_bytes = cache_bytes
         self._write_queue: SimpleQueue[QueueEntry | None] = SimpleQueue()
-        self._submitted_count = 0
-        """Number of entries put into the writer's queue; if equal to `_completed_count`, the connection is free."""
-        self._completed_count = 0
-        """Number of entries of the writer's queue that are done."""
+        self._submitted_count = self._completed_count = 0
+        """Numbers of entries put into the writer's queue, and of those that are done; the connection is free if they are equal."""
         self._quick_units: deque[Unit] = deque()
         """Quick units that wait for the connection."""
         self._is_quick_active = False
@@ -85,7 +83,8 @@ class SqliteDatabase(Database):
         self._pending_reads: deque[Unit] = deque()
         self._read_started_at = 0.0
         """Monotonic time at which the latest read of a reader thread started."""
-        self._queued_read_count = 0
+        self._unfinished_read_count = 0
+        """Number of reads that wait or run."""
         self._watchdog: asyncio.TimerHandle | None = None
         self._helper_signals: SimpleQueue[bool] = SimpleQueue()
         """True wakes a helper thread, False ends it."""
@@ -126,7 +125,7 @@ class SqliteDatabase(Database):
                 loop_connection.execute("PRAGMA query_only = ON")
                 self._loop_cursor = loop_connection.cursor()
         except BaseException:
-            self._is_open = True
+            self._is_open = True  # Otherwise `close` does nothing.
             await self.close()
             raise
         self._is_open = True
@@ -157,7 +156,7 @@ class SqliteDatabase(Database):
     async def _run_write(self, work: Callable[[Tx], T], quick: bool, has_updates: bool, key: int) -> T:
         # A quick unit runs on the event loop, and only its commit on the writer thread (decisions/0034).
         if not self._is_open or self._write_queue.qsize() + len(self._quick_units) >= self._queued_units_max:
-            raise self._unavailable()
+            raise self._unavailable_error()
         future = self._loop.create_future()
         unit = (work, future, True)
         if not quick:
@@ -185,7 +184,7 @@ class SqliteDatabase(Database):
             return
         self._is_quick_active = True
         if self._submitted_count == self._completed_count:
-            batch = self._quick_batch()
+            batch = self._run_quick_batch()
             if batch is not None:
                 self._submit(batch)
         else:
@@ -197,11 +196,11 @@ class SqliteDatabase(Database):
         """Run the quick units on the event loop and return the connection to the writer."""
         batch = None
         try:
-            batch = self._quick_batch()
+            batch = self._run_quick_batch()
         finally:
             handover.finished_batch.put(batch)
 
-    def _quick_batch(self) -> Batch | None:
+    def _run_quick_batch(self) -> Batch | None:
         """Run the waiting quick units in a transaction; return None if the transaction failed."""
         batch = Batch([], [], time.monotonic(), self._loop.create_future())
         try:
@@ -228,23 +227,23 @@ class SqliteDatabase(Database):
         # at every row, costs several times the read itself (decisions/0003).
         if self._path is not None and not long:
             if not self._is_open:
-                raise self._unavailable()
+                raise self._unavailable_error()
             return self._read_on_loop(work)
         queue: SimpleQueue[Any] = self._write_queue if self._path is None else self._read_queue
         if not self._is_open or queue.qsize() >= self._queued_units_max:
-            raise self._unavailable()
+            raise self._unavailable_error()
         future = self._loop.create_future()
         if self._path is None:
             self._submit((work, future, False))
         else:
             self._read_queue.put((work, future, False))
-        self._queued_read_count += 1
-        if self._queued_read_count > 1 and self._watchdog is None:
+        self._unfinished_read_count += 1
+        if self._unfinished_read_count > 1 and self._watchdog is None:
             self._watchdog = self._loop.call_later(LONG_READ_SECONDS, self._watch_reads)
         try:
             result: T = await future
         finally:
-            self._queued_read_count -= 1
+            self._unfinished_read_count -= 1
         return result
 
     def _read_on_loop(self, work: Callable[[Tx], T]) -> T:
@@ -282,13 +281,13 @@ class SqliteDatabase(Database):
         else:
             await asyncio.to_thread(copy_file_in_use, self._path, self._cache_bytes, path)
 
-    def _unavailable(self) -> StoreUnavailable:
+    def _unavailable_error(self) -> StoreUnavailable:
         return StoreUnavailable("the store is overloaded" if self._is_open else "the store is not open")
 
     async def _between_batches(self, work: Callable[[], T]) -> T:
         """Run a function on the writer thread between two batches and return its result."""
         if not self._is_open:
-            raise self._unavailable()
+            raise self._unavailable_error()
         task = ExclusiveTask(work, self._loop.create_future())
         self._submit(task)
         result: T = await task.future
@@ -511,7 +510,7 @@ class SqliteDatabase(Database):
     def _watch_reads(self) -> None:
         """Wake a helper when reads wait and none has been started for a while."""
         self._watchdog = None
-        if self._queued_read_count > 1:
+        if self._unfinished_read_count > 1:
             has_waiting = bool(self._pending_reads) or self._read_queue.qsize() > 0
             if (
                 has_waiting

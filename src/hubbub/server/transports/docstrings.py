@@ -95,10 +95,10 @@ def _span_markdown(span: TextSpan) -> str:
     return f"[{text}]({span.href})" if span.href else text
 
 
-def attribute_docstrings(kind: type) -> dict[str, Spans]:
+def attribute_docstrings(class_: type) -> dict[str, Spans]:
     """Return the docstrings of a class's attributes, including inherited ones."""
     docstrings_by_name: dict[str, Spans] = {}
-    for base in reversed(kind.__mro__):
+    for base in reversed(class_.__mro__):
         module = sys.modules.get(base.__module__)
         if base.__module__.startswith("hubbub.") and module is not None and module.__file__:
             docstrings = _parse_attribute_docstrings(module.__file__).get(base.__name__, {})

@@ -192,7 +192,7 @@ async def test_examples_run_in_a_shell(demo: Demo, tmp_path: Path) -> None:
     scripts = {
         example_code(endpoints_by_name["create_dm"], "curl", world.url): '"recipients"',
         example_code(endpoints_by_name["create_message"], "curl", world.url): "Hello, all of you",
-        snippets.curl(upload, world.url): "picture.png",
+        snippets.curl_command(upload, world.url): "picture.png",
     }
 
     for script, expected in scripts.items():
@@ -222,7 +222,7 @@ async def test_python_examples_run(demo: Demo, tmp_path: Path, monkeypatch: pyte
         next(endpoint for endpoint in world.app.table if endpoint.name == "create_message")
     )
     assert upload is not None
-    programs["create_message with a file"] = snippets.discord_py(upload, world.url)
+    programs["create_message with a file"] = snippets.discord_py_program(upload, world.url)
 
     def run() -> list[str]:
         problems = []
@@ -252,7 +252,7 @@ async def test_javascript_examples_run(demo: Demo, tmp_path: Path) -> None:
         next(endpoint for endpoint in world.app.table if endpoint.name == "create_message")
     )
     assert upload is not None
-    (tmp_path / "upload.mjs").write_text(snippets.discord_js(upload, world.url))
+    (tmp_path / "upload.mjs").write_text(snippets.discord_js_program(upload, world.url))
 
     assert NODE is not None
     completed = await asyncio.to_thread(

@@ -1,4 +1,4 @@
-"""Ports of the applications slice: the check before a deletion, and the guilds that bots reach."""
+"""Ports of the applications slice: the check before a deletion, and the numbers of guilds and users that a bot reaches."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.ports import port

@@ -1,4 +1,4 @@
-"""Issue challenges, and create, use and delete passkeys."""
+"""Issue and consume challenges, and create, delete, show and export passkeys."""
 
 import secrets
 from typing import Any, Final

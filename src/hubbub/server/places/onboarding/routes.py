@@ -46,7 +46,7 @@ def put_guilds_onboarding(call: Call, guild_id: GuildId, body: wire.SetOnboardin
         after = after._replace(enabled=int(body.enabled))
     if body.mode is not UNSET:
         after = after._replace(mode=int(body.mode or OnboardingMode.DEFAULT))
-    rules.require_channels(call, contents, before, after)
+    rules.require_enough_channels(call, contents, before, after)
     actions.update(call, stored_row, after)
     return views.onboarding(call.tx, after)
 

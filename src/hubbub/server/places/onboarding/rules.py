@@ -171,7 +171,7 @@ def _list_or_empty(values: Sequence[int] | UnsetType | None) -> list[int]:
     return [] if values is UNSET or values is None else list(values)
 
 
-def require_channels(call: Call, contents: GuildContents, before: OnboardingRow, after: OnboardingRow) -> None:
+def require_enough_channels(call: Call, contents: GuildContents, before: OnboardingRow, after: OnboardingRow) -> None:
     """Raise an error if onboarding is enabled and lacks channels.
 
     Onboarding needs 7 default channels; @everyone must be able to send messages in 5 of them. In advanced mode the
@@ -199,8 +199,7 @@ def require_channels(call: Call, contents: GuildContents, before: OnboardingRow,
         permissions = channel_permissions(
             everyone_permissions, permissions_by_target.get(contents.standing.guild_id), [], None
         )
-        writable_count += (
-            contents.channels[channel_id].type in _TEXT_CHANNEL_TYPES and not required_permissions & ~permissions
-        )
+        if contents.channels[channel_id].type in _TEXT_CHANNEL_TYPES and not required_permissions & ~permissions:
+            writable_count += 1
     if len(offered_channel_ids) < wire.DEFAULT_CHANNELS_MIN or writable_count < wire.WRITABLE_CHANNELS_MIN:
         raise errors.CANNOT_UPDATE_ONBOARDING() if before.enabled else errors.CANNOT_ENABLE_ONBOARDING()

@@ -48,7 +48,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str]
     """Headers of the request."""
     body: str
-    """Body of the request; `log` removes the token of an interaction."""
+    """Body of the request; `log_attempt` removes the token of an interaction."""
     started_ms: int
     """Unix milliseconds of the attempt."""
     duration_ms: int = 0
@@ -56,7 +56,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """The response; None if none arrived."""
 
 
-def log(
+def log_attempt(
     call: Call, attempt: Attempt, state: wire.DeliveryState, error: str | None, delay_ms: int | None = None
 ) -> None:
     """Log an attempt and its result, and delete the application's oldest deliveries above the maximum.
@@ -86,7 +86,7 @@ def log(
             is_complete=int(len(body) <= BODY_LENGTH_MAX),
             request_headers=codec.encode(dict(attempt.headers)).decode(),
             body=body[:BODY_LENGTH_MAX],
-            response_headers="{}" if response is None else codec.encode(_shown_headers(response.headers)).decode(),
+            response_headers="{}" if response is None else codec.encode(_stored_headers(response.headers)).decode(),
             response_body=""
             if response is None
             else endpoint_problems.read_excerpt(response.body, RESPONSE_LENGTH_MAX),
@@ -125,8 +125,8 @@ def _remove_token(body: str) -> str:
     return codec.encode(payload | {"token": REMOVED_TEXT}).decode()
 
 
-def _shown_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    shown_headers = [
+def _stored_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    stored_headers = [
         (name, value[:HEADER_LENGTH_MAX]) for name, value in headers.items() if name.lower() not in HIDDEN_HEADERS
     ]
-    return dict(shown_headers[:HEADERS_MAX])
+    return dict(stored_headers[:HEADERS_MAX])

@@ -80,7 +80,7 @@ async def deliver(operation: AsyncOperation, job: Job) -> None:
     if response.status >= 500:
         await _retry_or_fail(operation, attempt, problem)
     if response.status == DEFERRED_STATUS and not response.body:
-        await operation.write(lambda call: deliveries.log(call, attempt, "delivered", None))
+        await operation.write(lambda call: deliveries.log_attempt(call, attempt, "delivered", None))
         return
     if response.status == 200:
         try:
@@ -91,7 +91,7 @@ async def deliver(operation: AsyncOperation, job: Job) -> None:
                 :PROBLEM_LENGTH_MAX
             ]
         else:
-            await operation.write(lambda call: deliveries.log(call, attempt, "delivered", None))
+            await operation.write(lambda call: deliveries.log_attempt(call, attempt, "delivered", None))
             return
     await _fail(operation, attempt, problem, actions.INVALID_RESPONSE)
 
@@ -116,10 +116,10 @@ async def _retry_or_fail(operation: AsyncOperation, attempt: deliveries.Attempt,
 
     def record_retry_or_failure(call: Call) -> bool:
         if endpoints.compute_remaining_ms(call, attempt.delivery_id) > delay_ms:
-            deliveries.log(call, attempt, "waiting", problem, delay_ms)
+            deliveries.log_attempt(call, attempt, "waiting", problem, delay_ms)
             return True
         actions.fail(call, attempt.delivery_id, problem, actions.TIMED_OUT)
-        deliveries.log(call, attempt, "failed", problem)
+        deliveries.log_attempt(call, attempt, "failed", problem)
         return False
 
     raise RetryLater(delay_ms, problem) if await operation.write(record_retry_or_failure) else DropJob(problem)
@@ -128,7 +128,7 @@ async def _retry_or_fail(operation: AsyncOperation, attempt: deliveries.Attempt,
 async def _fail(operation: AsyncOperation, attempt: deliveries.Attempt, problem: str, reason_code: int) -> NoReturn:
     def fail(call: Call) -> None:
         actions.fail(call, attempt.delivery_id, problem, reason_code)
-        deliveries.log(call, attempt, "failed", problem)
+        deliveries.log_attempt(call, attempt, "failed", problem)
 
     await operation.write(fail)
     raise DropJob(problem)

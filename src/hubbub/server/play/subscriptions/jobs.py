@@ -57,7 +57,7 @@ def _prepare_charge(call: Call, renewal: Renewal) -> Charge | None:
     if sku is None:
         actions.end(call, row)
         return None
-    return ledger.request_renewal_charge(call, actions.renewal_payment_prefix(row), sku, row)
+    return ledger.record_pending_renewal_charge(call, actions.renewal_payment_prefix(row), sku, row)
 
 
 def _find_due(call: Call, renewal: Renewal) -> SubscriptionRow | None:

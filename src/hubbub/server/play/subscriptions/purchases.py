@@ -91,7 +91,7 @@ def _insert_pending(call: Call, sku: SkuRow, guild_id: GuildId | None, subscript
         state=store.PENDING,
     )
     store.insert_purchase(call.tx, row)
-    ledger.request_charge(call, _payment_key(row.id), sku, row.user_id, row.guild_id, row.subscription_id)
+    ledger.record_pending_charge(call, _payment_key(row.id), sku, row.user_id, row.guild_id, row.subscription_id)
     call.tx.enqueue(SETTLEMENT_JOB, int(row.id), due_ms=call.now_ms + SETTLE_AFTER_MS, key=_settlement_job_key(row))
     return row
 

@@ -85,7 +85,7 @@ def _log_attempt(
 ) -> None:
     # Events that were enqueued before the log existed have no ID. Nothing is logged for a deleted or disabled application.
     if attempt.delivery_id and not actions.is_deleted_or_disabled(call, attempt.application_id):
-        deliveries.log(call, attempt, state, problem, delay_ms)
+        deliveries.log_attempt(call, attempt, state, problem, delay_ms)
 
 
 async def probe(operation: AsyncOperation, job: Job) -> None:

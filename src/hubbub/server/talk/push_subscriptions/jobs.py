@@ -96,8 +96,8 @@ def fan_out(call: Call, job: Job) -> None:
     row = messages.history.find(call.tx, message_key.channel_id, message_key.message_id)
     if channel is None or row is None:
         return
-    kinds_by_user = recipients.filter_notified(call, channel, row, recipients.list_candidate_ids(call, channel))
-    user_ids = [user_id for user_id in kinds_by_user if _consume_quota(call, user_id)]
+    mention_bits_by_user = recipients.filter_notified(call, channel, row, recipients.list_candidate_ids(call, channel))
+    user_ids = [user_id for user_id in mention_bits_by_user if _consume_quota(call, user_id)]
     subscriptions = store.list_by_users(call.tx, user_ids)
     token_ids = {subscription.token_id for subscription in subscriptions}
     valid_token_ids = auth.filter_valid_ids(call.tx, token_ids, call.now_ms)
@@ -136,17 +136,17 @@ def _load_delivery(call: Call, payload: DeliveryPayload) -> _Delivery | None:
     row = messages.history.find(call.tx, payload.channel_id, payload.message_id)
     if channel is None or row is None or call.now_ms - payload.message_id.created_ms >= RETRY_PERIOD_MS:
         return None
-    kinds = recipients.filter_notified(call, channel, row, [user_id]).get(user_id)
+    mention_bits = recipients.filter_notified(call, channel, row, [user_id]).get(user_id)
     channel_access = recipients.find_access(call, channel.id, user_id)
-    if kinds is None or channel_access is None:
+    if mention_bits is None or channel_access is None:
         return None
     if read_states.find_many(call.tx, user_id, [channel.id]).get(channel.id, 0) >= row.id:
         return None
-    direct_kinds = kinds & (notification_settings.DIRECT_MENTION | notification_settings.PRIVATE_MESSAGE)
+    is_direct = bool(mention_bits & (notification_settings.DIRECT_MENTION | notification_settings.PRIVATE_MESSAGE))
     return _Delivery(
         subscription,
         notifications.build(call, channel, row, user_id, with_text=recipients.can_read(channel_access)),
-        "high" if direct_kinds else "normal",
+        "high" if is_direct else "normal",
         vapid_key,
         call.config.push_contact,
         call.now_ms,

@@ -23,29 +23,31 @@ def list_candidate_ids(call: Call, channel: ChannelRef) -> list[int]:
 
 
 def filter_notified(call: Call, channel: ChannelRef, row: MessageRow, user_ids: Iterable[int]) -> dict[int, int]:
-    """Return the IDs among `user_ids` that a message notifies, each with the bits of the message, such as `DIRECT_MENTION`.
+    """Return the IDs among `user_ids` that a message notifies, each with its mention bits.
+
+    The bits are `notification_settings.DIRECT_MENTION` and others.
 
     `user_ids` are recipients of a private channel, or any users for a channel of a guild. Settings, permissions, blocks
     and presences are those at the time of the call."""
-    kinds_by_user = _find_kinds(call, channel, row, user_ids)
-    rules_by_user = notification_settings.find_rules(call.tx, kinds_by_user, call.now_ms, channel.guild_id or 0)
+    mention_bits_by_user = _compute_mention_bits(call, channel, row, user_ids)
+    rules_by_user = notification_settings.find_rules(call.tx, mention_bits_by_user, call.now_ms, channel.guild_id or 0)
     path = notification_settings.find_channel_paths(call.tx, [channel.id])[channel.id]
     guild = None if channel.guild_id is None else guilds.find(call.tx, channel.guild_id)
     default_level = NotificationLevel.ALL_MESSAGES if guild is None else guild.default_message_notifications
     candidate_ids = [
         user_id
-        for user_id, user_kinds in kinds_by_user.items()
-        if rules_by_user[user_id].notifies(path, user_kinds, default_level=default_level)
+        for user_id, user_mention_bits in mention_bits_by_user.items()
+        if rules_by_user[user_id].notifies(path, user_mention_bits, default_level=default_level)
         and rules_by_user[user_id].allows_push(path)
         and not call.presences.is_active(user_id)
     ]
     settings_by_user = user_settings.find_many(call.tx, candidate_ids) if candidate_ids else {}
     do_not_disturb_ids = {
-        user_id for user_id, user_setting in settings_by_user.items() if user_setting.status == Status.DND
+        user_id for user_id, settings_row in settings_by_user.items() if settings_row.status == Status.DND
     }
     blocker_ids = set(relationships.list_blocker_ids(call.tx, row.author_id)) if candidate_ids else set()
     return {
-        user_id: kinds_by_user[user_id]
+        user_id: mention_bits_by_user[user_id]
         for user_id in candidate_ids
         if user_id not in do_not_disturb_ids
         and user_id not in blocker_ids
@@ -53,25 +55,25 @@ def filter_notified(call: Call, channel: ChannelRef, row: MessageRow, user_ids: 
     }
 
 
-def _find_kinds(call: Call, channel: ChannelRef, row: MessageRow, user_ids: Iterable[int]) -> dict[int, int]:
-    """Return the bits of a message by user ID, for the members or recipients among `user_ids` except its author."""
+def _compute_mention_bits(call: Call, channel: ChannelRef, row: MessageRow, user_ids: Iterable[int]) -> dict[int, int]:
+    """Return the mention bits of a message by user ID, for the members or recipients among `user_ids` except its author."""
     mentioned_ids = set(codec.decode(row.mentions, list[Snowflake])) if row.mentions else set[int]()
     if channel.guild_id is None:
-        kinds_by_user = dict.fromkeys(user_ids, notification_settings.PRIVATE_MESSAGE)
+        mention_bits_by_user = dict.fromkeys(user_ids, notification_settings.PRIVATE_MESSAGE)
     else:
         role_ids = set(codec.decode(row.mention_roles, list[Snowflake])) if row.mention_roles else set[int]()
         member_ids = members.find_rows(call.tx, channel.guild_id, user_ids).keys()
         roles_by_user = members.find_role_ids(call.tx, channel.guild_id, member_ids) if role_ids else {}
         everyone_bit = notification_settings.EVERYONE_MENTION if row.mention_everyone else 0
-        kinds_by_user = {
+        mention_bits_by_user = {
             user_id: everyone_bit
             | (notification_settings.ROLE_MENTION if role_ids.intersection(roles_by_user.get(user_id, ())) else 0)
             for user_id in member_ids
         }
-    for user_id in kinds_by_user.keys() & mentioned_ids:
-        kinds_by_user[user_id] |= notification_settings.DIRECT_MENTION
-    kinds_by_user.pop(row.author_id, None)
-    return kinds_by_user
+    for user_id in mention_bits_by_user.keys() & mentioned_ids:
+        mention_bits_by_user[user_id] |= notification_settings.DIRECT_MENTION
+    mention_bits_by_user.pop(row.author_id, None)
+    return mention_bits_by_user
 
 
 def acting_as(call: Call, user_id: int) -> Call:

@@ -49,7 +49,7 @@ def compute_next_attempt_ms(now_ms: int, first_attempt_ms: int) -> int:
     return now_ms + min(max(now_ms - first_attempt_ms, RETRY_MIN_MS), RETRY_MAX_MS)
 
 
-def request_charge(
+def record_pending_charge(
     call: Call, payment_key: str, sku: SkuRow, user_id: int, guild_id: int | None, subscription_id: int | None
 ) -> Charge:
     """Return the charge to submit, and store its payment under a key that no stored payment has."""
@@ -68,7 +68,7 @@ def request_charge(
     return build_charge(row)
 
 
-def request_renewal_charge(call: Call, key_prefix: str, sku: SkuRow, subscription: SubscriptionRow) -> Charge:
+def record_pending_renewal_charge(call: Call, key_prefix: str, sku: SkuRow, subscription: SubscriptionRow) -> Charge:
     """Return the charge to submit for the next period of a subscription, and store its payment.
 
     If the outcome of an earlier charge for the period is unknown, return the earlier charge with its original amount. The
@@ -77,7 +77,7 @@ def request_renewal_charge(call: Call, key_prefix: str, sku: SkuRow, subscriptio
     if row is not None:
         return build_charge(row)
     payment_key = f"{key_prefix}/{sku.id}/{sku.price}{sku.currency}"
-    return request_charge(call, payment_key, sku, subscription.user_id, subscription.guild_id, subscription.id)
+    return record_pending_charge(call, payment_key, sku, subscription.user_id, subscription.guild_id, subscription.id)
 
 
 def build_charge(row: PaymentRow) -> Charge:

@@ -30,17 +30,25 @@ class Snippet(NamedTuple):
 def snippets(request: ExampleRequest, root: str) -> list[Snippet]:
     """Return an example request in all languages. `root` is the URL of the server."""
     return [
-        Snippet("curl", "curl", curl(request, root)),
-        Snippet("python", "Python", discord_py(request, root) if request.is_for_bots else aiohttp(request, root)),
-        Snippet("javascript", "JavaScript", discord_js(request, root) if request.is_for_bots else fetch(request, root)),
+        Snippet("curl", "curl", curl_command(request, root)),
+        Snippet(
+            "python",
+            "Python",
+            discord_py_program(request, root) if request.is_for_bots else aiohttp_program(request, root),
+        ),
+        Snippet(
+            "javascript",
+            "JavaScript",
+            discord_js_program(request, root) if request.is_for_bots else fetch_program(request, root),
+        ),
     ]
 
 
 # curl
 
 
-def curl(request: ExampleRequest, root: str) -> str:
-    """Return a curl command."""
+def curl_command(request: ExampleRequest, root: str) -> str:
+    """Return a shell command that sends an example request with curl."""
     operation = request.operation
     arguments = ["curl" if operation.method == "GET" else f"curl -X {operation.method}"]
     authorization_header = authorization(operation)
@@ -152,7 +160,7 @@ def form_fields(body: Any) -> list[tuple[str, str]]:
 # Python
 
 
-def discord_py(request: ExampleRequest, root: str) -> str:
+def discord_py_program(request: ExampleRequest, root: str) -> str:
     """Return a program that uses discord.py."""
     operation = request.operation
     parameter_arguments = [f'{name}=os.environ["{variable}"]' for name, variable in request.parameters.items()]
@@ -203,7 +211,7 @@ def _discord_py_form(file: ExampleFile, has_body: bool) -> list[str]:
     ]
 
 
-def aiohttp(request: ExampleRequest, root: str) -> str:
+def aiohttp_program(request: ExampleRequest, root: str) -> str:
     """Return a program that uses aiohttp."""
     operation = request.operation
     headers: dict[str, str] = dict(request.headers)
@@ -221,7 +229,9 @@ def aiohttp(request: ExampleRequest, root: str) -> str:
     lines.append(f'    url = {"f" if request.parameters else ""}"{root}/api/v10{path}"')
     if authorization_header or headers:
         header_items = [f'"{name}": "{value}"' for name, value in headers.items()]
-        header_items += [f'"Authorization": {_python_text(authorization_header)}'] if authorization_header else []
+        header_items += (
+            [f'"Authorization": {_python_header_expression(authorization_header)}'] if authorization_header else []
+        )
         lines.append(f"    headers = {{{', '.join(header_items)}}}")
         arguments.append("headers=headers")
     if request.body is not None:
@@ -242,18 +252,18 @@ def aiohttp(request: ExampleRequest, root: str) -> str:
         "    async with aiohttp.ClientSession() as session:",
         f"        {call}",
         "            response.raise_for_status()",
-        f"            print({_python_result(request)})",
+        f"            print({_python_result_expression(request)})",
     ]
     return _python_program(lines)
 
 
-def _python_text(header: str) -> str:
+def _python_header_expression(header: str) -> str:
     """Return a header with a variable as an expression."""
     prefix, _, variable = header.rpartition("$")
     return f"f\"{prefix}{{os.environ['{variable}']}}\"" if prefix else f'os.environ["{variable}"]'
 
 
-def _python_result(request: ExampleRequest) -> str:
+def _python_result_expression(request: ExampleRequest) -> str:
     operation = request.operation
     if operation.result is NoneType:
         return "response.status"
@@ -276,7 +286,7 @@ def _format_call(function: str, arguments: list[str], indent: str, prefix: str, 
 # JavaScript
 
 
-def discord_js(request: ExampleRequest, root: str) -> str:
+def discord_js_program(request: ExampleRequest, root: str) -> str:
     """Return a module that uses discord.js."""
     operation = request.operation
     imports = ['import { REST } from "discord.js";']
@@ -306,7 +316,7 @@ def discord_js(request: ExampleRequest, root: str) -> str:
     return "\n".join(lines)
 
 
-def fetch(request: ExampleRequest, root: str) -> str:
+def fetch_program(request: ExampleRequest, root: str) -> str:
     """Return a module that uses fetch."""
     operation = request.operation
     lines = ['import { openAsBlob } from "node:fs";', ""] if request.file is not None else []
@@ -315,7 +325,7 @@ def fetch(request: ExampleRequest, root: str) -> str:
     lines.append(f"const url = {_javascript_path(request, f'{root}/api/v10', query)};")
     authorization_header = authorization(operation)
     headers = [f'"{name}": "{value}"' for name, value in request.headers.items()]
-    headers += [f"Authorization: {_javascript_text(authorization_header)}"] if authorization_header else []
+    headers += [f"Authorization: {_javascript_header_expression(authorization_header)}"] if authorization_header else []
     options = [] if operation.method == "GET" else [f'method: "{operation.method}"']
     body = request.body
     if request.file is not None:
@@ -370,6 +380,6 @@ def _javascript_path(request: ExampleRequest, prefix: str = "", suffix: str = ""
     return f"`{prefix}{request.operation.url(**path_expressions)}{suffix}`"
 
 
-def _javascript_text(header: str) -> str:
+def _javascript_header_expression(header: str) -> str:
     prefix, _, variable = header.rpartition("$")
     return f"`{prefix}${{process.env.{variable}}}`" if prefix else f"process.env.{variable}"

@@ -4,7 +4,7 @@ import { CommandOptionType, ComponentType } from "../generated/enums.js";
 import { STRING_OPTION_MAX } from "../generated/limits.js";
 import { h } from "../ui/dom.js";
 import { createPicker } from "../ui/picker.js";
-import { createSuggestField } from "../ui/suggest_field.js";
+import { createSuggestionField } from "../ui/suggestion_field.js";
 import { t } from "../ui/translation.js";
 import { findEntityChoices } from "../components/entity_choices.js";
 import { localizedName } from "./available_commands.js";
@@ -85,7 +85,7 @@ function controlOf(option, id, label, context, complete) {
   const inputmode = type === INTEGER ? "numeric" : type === NUMBER ? "decimal" : undefined;
   const maxlength = type === STRING ? (option.max_length ?? STRING_OPTION_MAX) : NUMBER_LENGTH_MAX;
   if (option.autocomplete) {
-    const field = createSuggestField({
+    const field = createSuggestionField({
       label,
       id,
       maxlength,

@@ -20,7 +20,7 @@ import { channelPath } from "../ui/router.js";
 import { LOCALE, t } from "../ui/translation.js";
 import { channelIconName, channelTitle, conversationIcon, guildIcon, userAvatar } from "../content/avatars.js";
 import { openDirectMessage } from "../users/profile.js";
-import { foldText, matchScore } from "./fuzzy_match.js";
+import { EXACT, foldText, matchScore } from "./fuzzy_match.js";
 
 /** Kinds of destinations by the prefix of a query. */
 export const PREFIXES = { "@": "user", "#": "text", "!": "voice", "*": "guild" };
@@ -137,7 +137,7 @@ export function rankDestinations({ state, visits, channelId }, destinations, que
   return destinations
     .filter(destination => !kind || destination.kind === kind)
     .map(destination => {
-      const match = foldedQuery ? bestMatch(foldedQuery, destination) : 0;
+      const match = foldedQuery ? bestScore(foldedQuery, destination) : 0;
       // A query without words does not suggest the channel in view.
       const bonus = !foldedQuery && destination.key === channelId ? 0 : bonusOf(destination);
       return { destination, match, score: match + bonus };
@@ -147,7 +147,7 @@ export function rankDestinations({ state, visits, channelId }, destinations, que
     .map(({ destination }) => destination);
 }
 
-function bestMatch(foldedQuery, { names, hint }) {
+function bestScore(foldedQuery, { names, hint }) {
   const best = Math.max(...names.map(name => matchScore(foldedQuery, name)));
   if (best) return best;
   // “harbour general” finds #general of the guild Harbour.
@@ -155,5 +155,5 @@ function bestMatch(foldedQuery, { names, hint }) {
   const foldedHint = foldText(hint);
   if (words.length < 2 || !words.every(word => names.some(name => name.includes(word)) || foldedHint.includes(word)))
     return 0;
-  return matchScore(words[0], words[0]) * CONTEXT_FACTOR;
+  return EXACT * CONTEXT_FACTOR;
 }

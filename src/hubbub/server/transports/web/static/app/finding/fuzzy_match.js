@@ -4,8 +4,8 @@
 export const foldText = text => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 
 /** Scores by the position of the query in the name. */
-const EXACT = 100,
-  START = 80,
+export const EXACT = 100;
+const START = 80,
   WORD_START = 65,
   INSIDE = 50,
   SCATTERED_MAX = 40;

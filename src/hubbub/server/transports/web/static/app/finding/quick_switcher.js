@@ -30,7 +30,7 @@ export function openQuickSwitcher(context) {
           label: destination.label,
           hint: destination.hint,
           icon: destination.icon(),
-          extra: unreadBadge(state, destination.channel),
+          trailing: unreadBadge(state, destination.channel),
           choose: () => {
             close();
             destination.open();

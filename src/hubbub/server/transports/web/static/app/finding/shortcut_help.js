@@ -15,10 +15,10 @@ const TITLES = {
   guilds: t("Focused guild"),
   call: t("Calls"),
 };
-const IS_MAC = /mac|iphone|ipad/i.test(navigator.platform);
+const IS_APPLE = /mac|iphone|ipad/i.test(navigator.platform);
 const KEY_NAMES = {
-  Mod: IS_MAC ? "⌘" : t("Ctrl"),
-  Alt: IS_MAC ? "⌥" : t("Alt"),
+  Mod: IS_APPLE ? "⌘" : t("Ctrl"),
+  Alt: IS_APPLE ? "⌥" : t("Alt"),
   Shift: t("Shift"),
   Enter: t("Enter"),
   ArrowUp: "↑",

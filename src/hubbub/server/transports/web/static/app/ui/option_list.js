@@ -4,7 +4,12 @@ import { h, setChildren } from "./dom.js";
 
 let listCount = 0;
 
-/** @typedef {{label: string, hint?: string, icon?: Element | null, extra?: Element | null, choose: () => void}} Option */
+/**
+ * An option: `label` is its text, `hint` a further text beside it. `icon` is shown before the label, `trailing` at the end of
+ * the line. `choose` is called when the user selects the option.
+ *
+ * @typedef {{label: string, hint?: string, icon?: Element | null, trailing?: Element | null, choose: () => void}} Option
+ */
 
 /** The options below an input. The caller places `node` and calls `setOptions` after each change of the input. */
 export class OptionList {
@@ -58,7 +63,7 @@ export class OptionList {
           option.icon ?? null,
           h("span", { class: "option-label", dir: "auto" }, option.label),
           option.hint ? h("span", { class: "muted small option-hint", dir: "auto" }, option.hint) : null,
-          option.extra ?? null,
+          option.trailing ?? null,
         ),
       ),
     );

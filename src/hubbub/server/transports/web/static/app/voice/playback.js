@@ -70,9 +70,8 @@ export class Playback {
     for (const [userId, element] of this.#elements) {
       element.muted = deaf;
       element.volume = volumes.get(userId) ?? 1;
-      const audioElement = /** @type {any} */ (element);
-      if (audioElement.setSinkId && audioElement.sinkId !== outputId)
-        audioElement.setSinkId(outputId).catch(() => this.#onOutputRejected(outputId));
+      if (element.setSinkId && element.sinkId !== outputId)
+        element.setSinkId(outputId).catch(() => this.#onOutputRejected(outputId));
     }
   }
 

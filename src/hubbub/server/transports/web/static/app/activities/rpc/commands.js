@@ -273,6 +273,7 @@ async function startPurchase(session, args) {
       clearTimeout(timer);
     };
   });
+  // The timeout may reject before `purchase` is awaited.
   purchase.catch(() => {});
   try {
     const isOpened = await confirmExternalLink(

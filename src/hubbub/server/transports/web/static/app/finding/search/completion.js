@@ -13,7 +13,7 @@ import {
   userFilter,
 } from "./filters.js";
 
-const RESULTS_MAX = 8;
+const OPTIONS_MAX = 8;
 
 /**
  * Return the options for the text before the cursor.
@@ -39,7 +39,7 @@ export function completeSearch(context, text, actions) {
     }));
   }
   return valueOptions(context, key, value.toLowerCase())
-    .slice(0, RESULTS_MAX)
+    .slice(0, OPTIONS_MAX)
     .map(({ filter, ...option }) => ({ label: filter.label, ...option, choose: () => actions.add(start, filter) }));
 }
 
@@ -68,7 +68,7 @@ function valueOptions(context, key, typedValue) {
 
 /** Return the first day of a suggested date as text, so that the user can check it; undefined for other values. */
 function dateHint(key, value) {
-  if (!SUGGESTED_DATES.includes(value) || key === "has") return undefined;
+  if (!SUGGESTED_DATES.includes(value)) return undefined;
   return new Date(parseDateRange(value).startMs).toLocaleDateString(LOCALE);
 }
 
@@ -77,16 +77,16 @@ function userOptions(context, key, typedName) {
   const names = user => [user.username, user.global_name, state.displayName(user, guildId)];
   const isMatch = user => names(user).some(name => name?.toLowerCase().includes(typedName));
   const isPrefixMatch = user => names(user).some(name => name?.toLowerCase().startsWith(typedName));
-  const ownOption = "me".startsWith(typedName)
+  const ownOptions = "me".startsWith(typedName)
     ? [{ filter: userFilter(context, key, me), label: "me", hint: me.username, icon: userAvatar(me, me.username) }]
     : [];
   return [
-    ...ownOption,
+    ...ownOptions,
     ...searchableUsers(context)
-      .filter(user => user.id !== me.id || !ownOption.length)
+      .filter(user => user.id !== me.id || !ownOptions.length)
       .filter(isMatch)
       .sort((a, b) => Number(isPrefixMatch(b)) - Number(isPrefixMatch(a)))
-      .slice(0, RESULTS_MAX)
+      .slice(0, OPTIONS_MAX)
       .map(user => ({
         filter: userFilter(context, key, user),
         hint: user.username,

@@ -1,4 +1,4 @@
-/** A text field with suggestions, fetched with a debounce. Outdated results are ignored. */
+/** A text field with suggestions of an app, for options with autocompletion. */
 
 import { h, setChildren } from "./dom.js";
 import { t } from "./translation.js";
@@ -7,13 +7,13 @@ const DEBOUNCE_MS = 200;
 let listCount = 0;
 
 /**
- * Return a text field with suggestions that are fetched while the user types.
+ * Return a text field with suggestions that are fetched while the user types, after a pause. Outdated results are ignored.
  *
  * @param {{label: string, id: string, fetchSuggestions: (typed: string) => Promise<{name: string, value: any}[]>,
  *   maxlength?: number, inputmode?: string}} options
  * @returns {{node: HTMLElement, input: HTMLInputElement, value: () => any}} `value` returns the selected value, or the text
  */
-export function createSuggestField({ label, id, fetchSuggestions, maxlength, inputmode }) {
+export function createSuggestionField({ label, id, fetchSuggestions, maxlength, inputmode }) {
   const list = h("ul", {
     class: "picker-list",
     role: "listbox",
@@ -41,7 +41,7 @@ export function createSuggestField({ label, id, fetchSuggestions, maxlength, inp
   });
   let visibleSuggestions = [];
   let activeIndex = -1;
-  let requestId = 0;
+  let latestRequestId = 0;
   let chosenSuggestion = null;
   let timer;
   return {
@@ -58,15 +58,15 @@ export function createSuggestField({ label, id, fetchSuggestions, maxlength, inp
   }
 
   async function updateSuggestions() {
-    requestId += 1;
-    const currentRequest = requestId;
+    latestRequestId += 1;
+    const ownRequestId = latestRequestId;
     let suggestions = null;
     try {
       suggestions = await fetchSuggestions(input.value);
     } catch {
       // The app may be slow or unavailable; the typed text can still be sent.
     }
-    if (currentRequest !== requestId || document.activeElement !== input) return;
+    if (ownRequestId !== latestRequestId || document.activeElement !== input) return;
     visibleSuggestions = suggestions ?? [];
     activeIndex = -1;
     setChildren(
@@ -111,7 +111,7 @@ export function createSuggestField({ label, id, fetchSuggestions, maxlength, inp
 
   function closeList() {
     clearTimeout(timer);
-    requestId += 1;
+    latestRequestId += 1;
     if (popup.matches(":popover-open")) popup.hidePopover();
     input.setAttribute("aria-expanded", "false");
     input.removeAttribute("aria-activedescendant");
