@@ -6,7 +6,7 @@ READY and GUILD_CREATE, and functions for the start and end of gateway sessions.
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
 import msgspec
@@ -130,9 +130,9 @@ class Slice:
     def handlers(self) -> Iterator[tuple[Operation[Any, Any], Callable[..., Any]]]:
         """Yield every operation that this slice handles, with its function."""
         for module in self.modules:
-            for member in vars(module).values():
+            for member in _list_functions(module):
                 operation = getattr(member, "__operation__", None)
-                if operation is not None and member.__module__ == module.__name__:
+                if operation is not None:
                     yield operation, member
 
     def commands(self) -> Iterator[tuple[Command[Any], Callable[..., Any]]]:
@@ -144,11 +144,15 @@ class Slice:
 @functools.cache
 def _find_commands(module: ModuleType) -> tuple[tuple[Command[Any], Callable[..., Any]], ...]:
     """Return the gateway commands that a module handles; cached, because each App reads the same modules."""
-    return tuple(
-        (member.__command__, member)
-        for member in vars(module).values()
-        if hasattr(member, "__command__") and member.__module__ == module.__name__
-    )
+    return tuple((member.__command__, member) for member in _list_functions(module) if hasattr(member, "__command__"))
+
+
+def _list_functions(module: ModuleType) -> Iterator[FunctionType]:
+    """Yield the functions that a module defines."""
+    for member in vars(module).values():
+        # The class is checked first: reading an absent attribute of some other objects is slow.
+        if isinstance(member, FunctionType) and member.__module__ == module.__name__:
+            yield member
 
 
 def collect_listeners(slices: Iterable[Slice]) -> dict[type, list[Callable[[Call, Any], None]]]:
