@@ -17,7 +17,7 @@ BIOME := $(JS)/node_modules/.bin/biome
 # Arguments for the command: make run ARGS="--port 9000", make test ARGS="tests/sdk -k import".
 ARGS ?=
 
-.PHONY: help venv run test chaos fuzz parity check bench format generate translations clean client-deps client-libraries object-store browser proxies third-party
+.PHONY: help venv run test chaos fuzz parity check bench format generate translations clean client-deps client-libraries object-store package-runners browser proxies third-party
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -45,7 +45,7 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(8, 2 * (os.cpu_count() or 
 
 # Tests share one PostgreSQL server and use one database each; loadgroup keeps tests of one xdist_group on one worker.
 # Compiling first saves every worker and every started server the compilation.
-test: venv client-deps client-libraries object-store browser ## run the whole test suite
+test: venv client-deps client-libraries object-store package-runners browser ## run the whole test suite
 	@$(RUN) -m compileall -q -j 0 src
 	@$(RUN) -m pytest -q -n $(WORKERS) --dist loadgroup $(ARGS)
 
@@ -94,6 +94,11 @@ client-libraries:
 # The S3-compatible object store of the tests, which has dependencies of its own.
 object-store:
 	@$(call install_environment,swift==2.38.3)
+
+# Programs with which the npm package for tests in JavaScript starts a platform.
+package-runners:
+	@$(call install_environment,uv==0.13.8)
+	@$(call install_environment,pipx==1.7.1)
 
 define install_environment
 library='$(1)'; folder=.venvs/$${library%%[[=]*}; \
