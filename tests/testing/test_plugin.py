@@ -65,6 +65,37 @@ def test_every_test_has_its_own_world(run_project: ProjectRunner) -> None:
     run_project("worlds.py", "village.toml").assert_outcomes(passed=10)
 
 
+def test_the_server_starts_while_the_first_test_file_is_imported(run_project: ProjectRunner) -> None:
+    run_project("early_start.py").assert_outcomes(passed=2)
+
+
+def test_a_server_that_no_selected_test_uses_is_stopped(run_project: ProjectRunner) -> None:
+    result = run_project("early_start.py", arguments=("-k", "without", "-s"))
+
+    result.assert_outcomes(passed=1, deselected=1)
+    line = next(line for line in result.outlines if line.startswith("servers during the import: "))
+    assert not psutil.pid_exists(int(line.split()[-1]))
+
+
+def test_the_server_of_tests_whose_fixtures_use_a_platform_starts_with_their_collection(
+    run_project: ProjectRunner, pytester: pytest.Pytester
+) -> None:
+    pytester.makeconftest("import pytest\n\n@pytest.fixture\ndef alice(hubbub):\n    return hubbub.users['alice']\n")
+    pytester.makepyfile(
+        test_1="def test_alice(alice):\n    assert alice.name == 'alice'\n",
+        test_2="""
+            import psutil
+
+            COMMANDS = [child.cmdline() for child in psutil.Process().children()]
+
+            def test_the_server_was_started_before_this_module():
+                assert any("hubbub.server.cli" in command for command in COMMANDS)
+        """,
+    )
+
+    run_project().assert_outcomes(passed=2)
+
+
 def test_xdist_workers_have_separate_platforms(run_project: ProjectRunner) -> None:
     result = run_project("worlds.py", "users.py", "village.toml", arguments=("-n", "2", "--dist", "loadfile"))
 

@@ -4,6 +4,7 @@ pytest imports this module in every test run of an environment in which Hubbub i
 therefore imported only when a test needs a platform.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from hubbub.testing.platform import Platform
     from hubbub.testing.process import PlatformProcess, WorldChoice
     from hubbub.testing.run_findings import RunFindings
-    from hubbub.testing.server_process import SharedDirectory
+    from hubbub.testing.server_process import ServerProcess, SharedDirectory
 
 MARKER_ARGUMENTS: Final = ("world", "now", "rate_limits", "seed")
 """Arguments of the marker; the ini options have the same names with the prefix `hubbub_`."""
@@ -38,6 +39,11 @@ SHARED_PATH_KEY: Final = "hubbub_shared_path"
 _FINDINGS: Final[pytest.StashKey["RunFindings"]] = pytest.StashKey()
 _OPEN_PLATFORMS: Final = pytest.StashKey[list["Platform"]]()
 _SHARED_DIRECTORY: Final[pytest.StashKey["SharedDirectory"]] = pytest.StashKey()
+_EARLY_SERVER: Final[pytest.StashKey["ServerProcess"]] = pytest.StashKey()
+"""The server that was started during the collection, until the first test uses it."""
+
+_FIXTURE_PARAMETER_PATTERN: Final = re.compile(rb"def\s+\w+\s*\([^)]*\bhubbub")
+"""Start of a function with a fixture of this plugin as a parameter, in the source of a test file."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -78,9 +84,45 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Stop the server that xdist workers shared."""
+    """Stop the server that xdist workers shared, and a server that no test used."""
+    if _EARLY_SERVER in config.stash:
+        config.stash[_EARLY_SERVER].kill()
     if _SHARED_DIRECTORY in config.stash:
         config.stash[_SHARED_DIRECTORY].close()
+
+
+# The server starts while pytest imports the test files, which takes most of its time.
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> None:
+    """Start the server if a test file uses a platform; the file, and with it the library of a bot, is imported next."""
+    if _can_start_early(parent.config) and file_path.suffix == ".py":
+        with suppress(OSError):
+            if _FIXTURE_PARAMETER_PATTERN.search(file_path.read_bytes()):
+                _start_early(parent.config)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Start the server if a test uses a platform, for example by a fixture of a conftest.py."""
+    if _can_start_early(item.config) and "_hubbub_process" in getattr(item, "fixturenames", ()):
+        _start_early(item.config)
+
+
+def _can_start_early(config: pytest.Config) -> bool:
+    """Return whether a test of this process may run soon and the server is not started yet.
+
+    Servers that xdist workers share start with the first test: other workers would wait for one that no test uses."""
+    return (
+        _EARLY_SERVER not in config.stash
+        and not hasattr(config, "workerinput")
+        and not config.getoption("collectonly", default=False)
+    )
+
+
+def _start_early(config: pytest.Config) -> None:
+    from hubbub.testing.server_process import ServerProcess
+
+    config.stash[_EARLY_SERVER] = ServerProcess()
 
 
 def _platform_scope(fixture_name: str, config: pytest.Config) -> Any:
@@ -95,9 +137,13 @@ def _hubbub_process(pytestconfig: pytest.Config) -> "Iterator[PlatformProcess]":
     """The process of all platforms of this test run, started for the first test that needs one."""
     from hubbub.testing.server_process import ServerProcess
 
-    shared_path = getattr(pytestconfig, "workerinput", {}).get(SHARED_PATH_KEY)
-    # The server starts while the other modules are imported.
-    server = ServerProcess(None if shared_path is None else Path(shared_path))
+    server = pytestconfig.stash.get(_EARLY_SERVER, None)
+    if server is None:
+        shared_path = getattr(pytestconfig, "workerinput", {}).get(SHARED_PATH_KEY)
+        server = ServerProcess(None if shared_path is None else Path(shared_path))
+    else:
+        del pytestconfig.stash[_EARLY_SERVER]
+    # The server starts while these modules are imported.
     from hubbub.people.errors import PlatformUnavailable
     from hubbub.testing.process import PlatformProcess
 

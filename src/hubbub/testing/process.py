@@ -56,6 +56,8 @@ class ServerState(msgspec.Struct):
     """The snapshot without a world."""
     snapshots: dict[str, str] = {}
     """Snapshot of each world by `WorldChoice.key`, least recently used first."""
+    is_empty: bool = True
+    """Whether no world has been loaded since the start of the server."""
 
 
 class PlatformProcess:
@@ -113,7 +115,7 @@ class PlatformProcess:
         # Insert it at the end, so that the first entry is the least recently used one.
         state.snapshots[choice.key] = snapshot_id
         # Client libraries compare the platform's time with the machine's, so that is the default.
-        now = choice.now or _machine_time()
+        now = choice.now or datetime.now(UTC)
         return await self.control.call(
             CREATE_FORK, CreateFork(snapshot_id=snapshot_id, now=now, rate_limits=rate_limits, trace=True)
         )
@@ -122,7 +124,9 @@ class PlatformProcess:
         while len(state.snapshots) >= SNAPSHOTS_MAX:
             oldest = next(iter(state.snapshots))
             await self.control.call(DELETE_SNAPSHOT, snapshot_id=state.snapshots.pop(oldest))
-        await self.control.call(RESTORE_SNAPSHOT, snapshot_id=state.empty_snapshot_id)
+        if not state.is_empty:
+            await self.control.call(RESTORE_SNAPSHOT, snapshot_id=state.empty_snapshot_id)
+        state.is_empty = False
         if choice.now is not None:
             await self.control.call(SET_CLOCK, SetClock(now=choice.now))
         world_file = EncodedBody(choice.content, choice.media_type)
@@ -137,9 +141,3 @@ class PlatformProcess:
         """Stop the server process and all its forks, unless the server is shared."""
         self.background.close()
         self.server.close()
-
-
-def _machine_time() -> datetime:
-    from hubbub.sdk.clock import read_machine_ms
-
-    return datetime.fromtimestamp(read_machine_ms() / 1000, UTC)

@@ -178,6 +178,12 @@ class ServerProcess:
         if not self.is_shared:
             shutil.rmtree(self.directory, ignore_errors=True)
 
+    def kill(self) -> None:
+        """Stop a server that was never used, without waiting until it is ready, and delete its files."""
+        if self.process is not None:
+            self.process.kill()
+        self.close()
+
 
 def _new_directory() -> Path:
     return Path(tempfile.mkdtemp(prefix="hubbub-testing-"))
