@@ -168,6 +168,8 @@ class Node:
     clock_shift_ms: int = 0
     """Milliseconds by which the process's wall clock is ahead; negative if it is behind."""
     flags: tuple[str, ...] = ()
+    source: Path | None = None
+    """The folder with the package of another version; None for this version."""
 
 
 @contextlib.asynccontextmanager
@@ -183,6 +185,7 @@ async def running_cluster(
             *("--database-url", node.database_url or database_url, "--nats-url", node.nats_url or nats_url),
             *("--data", str(directory / "data"), *node.flags),
             startup_code=clock_shift_code(node.clock_shift_ms) if node.clock_shift_ms else "",
+            source=node.source,
         )
         for number, node in enumerate(nodes)
     ]

@@ -37,15 +37,15 @@ Frame = dict[str, Any]
 class Server:
     """One `hubbub serve` or `hubbub dev` process, on a free port that it keeps across restarts.
 
-    `startup_code` is Python code that the process runs before anything else. `source` is the folder with the package of
-    another version, or None for this one.
+    `startup_code` is Python code that the process runs before anything else.
     """
 
     def __init__(
         self, directory: Path, command: str, *flags: str, startup_code: str = "", source: Path | None = None
     ) -> None:
         self.directory = directory
-        self._source = source
+        self.source = source
+        """The folder with the package of another version, which the next start uses; None for this version."""
         self.document: dict[str, Any] = {}
         """The content of the ready file."""
         self.log = directory / f"log-{next(_numbers)}"
@@ -87,7 +87,7 @@ class Server:
         # Users of these tests join and leave guilds as fast as they can.
         environment["HUBBUB_PROTECTION_RAID_JOINS_MAX"] = "0"
         # The first folder with the package wins.
-        folders = [*([] if self._source is None else [str(self._source)]), *sys.path]
+        folders = [*([] if self.source is None else [str(self.source)]), *sys.path]
         environment["PYTHONPATH"] = os.pathsep.join(path for path in folders if path)
         flags = ["--port", str(self.port), "--ready-file", str(self.ready_file)]
         with self.log.open("ab") as log:
