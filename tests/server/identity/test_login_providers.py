@@ -12,6 +12,7 @@ from joserfc.jwk import OctKey
 
 from hubbub.protocol import codec
 from hubbub.protocol.ids import UserId
+from hubbub.protocol.resources import login_providers as wire
 from hubbub.protocol.resources.features import Feature
 from hubbub.server.core.config import Config, MailConfig
 from hubbub.server.core.login_config import LoginConfig
@@ -553,6 +554,17 @@ async def test_an_identity_belongs_to_one_account_and_a_link_to_the_user_who_sta
     assert (await bob.post("/users/@me/login-identities", json=response)).errors("ticket") == [
         "PROVIDER_TICKET_INVALID"
     ]
+
+
+async def test_an_account_has_a_limited_number_of_linked_logins(
+    start_world: StartWorld, provider: OpenIdProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wire, "LOGIN_IDENTITIES_MAX", 1)
+    alice = await create_user_with_password(await start_world())
+    (await link_identity(alice, provider)).ok()
+
+    provider.subject = "another"
+    assert (await link_identity(alice, provider)).errors("code") == ["IDENTITIES_MAX"]
 
 
 async def test_an_account_without_a_password_sets_one_after_a_recent_login_and_then_unlinks(

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from hubbub.protocol.resources import passkeys as wire
 from hubbub.server.core import relying_party
 from tests.authenticator import Authenticator, decode
 from tests.pages import Browser
@@ -158,6 +159,16 @@ async def test_registration_and_deletion_need_the_password(world: World) -> None
 
     assert (await alice.get(PASSKEYS_PATH)).ok() == []
     assert (await log_in_with_passkey(world, authenticator)).errors("credential") == ["PASSKEY_INVALID"]
+
+
+async def test_an_account_has_a_limited_number_of_passkeys(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "PASSKEYS_MAX", 2)
+    alice = await create_user_with_password(world)
+    for name in ("Laptop", "Phone"):
+        (await register_passkey(alice, new_authenticator(), name)).ok()
+
+    assert (await register_passkey(alice, new_authenticator())).errors("name") == ["PASSKEYS_MAX"]
+    assert len((await alice.get(PASSKEYS_PATH)).ok()) == 2
 
 
 async def test_passkeys_are_renamed_by_their_user_only(world: World) -> None:
