@@ -131,11 +131,19 @@ async def threads():
 
 async def forums():
     forum = await guild().create_forum_channel("ideas", available_tags=[{"name": "new"}])
-    post = await forum.create_post("first", "text", applied_tags=forum.available_tags)
+    post = await forum.create_post("first", "text", applied_tags=["new"])
     message = await post.fetch_message(post.id)
-    # The library forgets the tags of a post when it caches it.
+    tag_names = await fetch_tag_names(forum, post)
+    await forum.edit(available_tags=[*forum.available_tags, {"name": "old"}])
+    await post.edit(applied_tags=[forum.get_tag("old")])
+    assert await fetch_tag_names(forum, post) == ["old"]
+    return [post.name, message.content, tag_names]
+
+
+async def fetch_tag_names(forum, post):
+    """Return the names of a post's tags. The library drops them from its own objects."""
     tag_ids = (await bot.http.get_channel(post.id))["applied_tags"]
-    return [post.name, message.content, [tag.name for tag in forum.available_tags if str(tag.id) in tag_ids]]
+    return [tag.name for tag in forum.available_tags if str(tag.id) in tag_ids]
 
 
 async def polls():
