@@ -16,6 +16,10 @@ class Call(NamedTuple):
     arguments: tuple[str | None, ...]
     """The text arguments; None for one that is not a literal, after which the others are left out."""
     line: int
+    value_names: frozenset[str] | None
+    """Names of the values for placeholders, from the object literal in the last argument.
+
+    None if they are unknown, because the last argument is another expression or contains a spread."""
 
 
 def find_calls(code: str, functions: Mapping[str, int]) -> Iterator[Call]:
@@ -40,7 +44,7 @@ def find_calls(code: str, functions: Mapping[str, int]) -> Iterator[Call]:
             arguments.append(text)
             if text is None:
                 break
-        yield Call(token.value, tuple(arguments), token.lineno)
+        yield Call(token.value, tuple(arguments), token.lineno, _read_value_names(tokens, position))
 
 
 def _find_expressions(token: Token) -> Iterator[tuple[str, int]]:
@@ -68,3 +72,43 @@ def _read_text(tokens: list[Token], position: int) -> tuple[str | None, int]:
             break
         position += 2
     return None, position
+
+
+def _read_value_names(tokens: list[Token], position: int) -> frozenset[str] | None:
+    """Return the property names of the object literal that is the last argument of a call, as `Call.value_names`.
+
+    `position` is that of the argument after the texts, or of the token after the call; the result is empty without a further
+    argument."""
+    if tokens[position - 1].value == ")":
+        return frozenset()
+    depth, start = 0, position
+    for end in range(position, len(tokens)):
+        symbol = tokens[end].value if tokens[end].type == "operator" else ""
+        if depth == 0 and symbol == ",":
+            start = end + 1
+        elif symbol in ("(", "[", "{"):
+            depth += 1
+        elif symbol in (")", "]", "}"):
+            depth -= 1
+            if depth < 0:
+                return _read_property_names(tokens[start:end])
+    return None
+
+
+def _read_property_names(tokens: list[Token]) -> frozenset[str] | None:
+    if not tokens or tokens[0].value != "{":
+        return None
+    names = set()
+    depth = 0
+    for index, token in enumerate(tokens):
+        symbol = token.value if token.type == "operator" else ""
+        if depth == 1 and tokens[index - 1].value in ("{", ","):
+            if token.type == "name":
+                names.add(token.value)
+            elif symbol == ".":
+                return None
+        if symbol in ("(", "[", "{"):
+            depth += 1
+        elif symbol in (")", "]", "}"):
+            depth -= 1
+    return frozenset(names)

@@ -105,6 +105,19 @@ def test_every_text_in_the_modules_is_a_literal() -> None:
     assert dynamic == []
 
 
+def test_every_placeholder_of_a_text_in_the_modules_has_a_value() -> None:
+    problems = [
+        f"{path.name}:{call.line}: {name}"
+        for path in translations.javascript_modules()
+        for call in javascript_texts.find_calls(path.read_text(), translations.JAVASCRIPT_FUNCTIONS)
+        if call.value_names is not None
+        for text in filter(None, call.arguments)
+        for name in re.findall(r"\{(\w+)\}", text)
+        if name not in call.value_names and not (call.function == "tn" and name == "count")
+    ]
+    assert problems == []
+
+
 def test_the_extraction_reads_calls_in_arguments_templates_and_after_regular_expressions() -> None:
     code = r"""
     const pattern = /["'`]/g, half = total / 2 / 1;
@@ -127,3 +140,12 @@ def test_the_extraction_reads_calls_in_arguments_templates_and_after_regular_exp
         ("t", None),
         ("t", None),
     ]
+
+
+def test_the_extraction_reads_the_names_of_values() -> None:
+    code = """
+    t("none"); t("{a} {b}", { a, b: call({ c: 1 }, d), }); t("{a}", values); t("{a} {b}", { ...values, b });
+    tn("{count} day {clock}", "{count} days {clock}", count(1, { x }), { clock: `${x}` });
+    """
+    calls = javascript_texts.find_calls(code, translations.JAVASCRIPT_FUNCTIONS)
+    assert [call.value_names for call in calls] == [set(), {"a", "b"}, None, None, {"clock"}]

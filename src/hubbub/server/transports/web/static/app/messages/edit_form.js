@@ -68,7 +68,7 @@ export function showEditForm(node, message, context, timeline) {
     h(
       "p",
       { class: "small" },
-      tNodes("{saveMessage} (Enter) · {cancel} (Escape)", {
+      tNodes("{save} (Enter) · {cancel} (Escape)", {
         save: h("button", { type: "button", class: "link", onclick: saveMessage }, t("Save")),
         cancel: h("button", { type: "button", class: "link", onclick: stopEditing }, t("Cancel")),
       }),
