@@ -15,17 +15,17 @@ export function stageButtons(context, channel, ownState) {
         json: { channel_id: channel.id, ...changes },
       }),
     );
-  const button = (name, label, changes, pressed) =>
+  const button = (iconName, label, changes, isPressed) =>
     h(
       "button",
       {
         type: "button",
         class: "button small quiet",
-        "aria-pressed": pressed === undefined ? null : String(pressed),
+        "aria-pressed": isPressed === undefined ? null : String(isPressed),
         dataset: { focus: "stage" },
         onclick: () => changeVoiceState(changes),
       },
-      icon(name),
+      icon(iconName),
       label,
     );
   if (!ownState.suppress) return [button("people", t("Move to audience"), { suppress: true })];

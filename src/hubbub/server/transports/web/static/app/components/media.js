@@ -13,7 +13,7 @@ const VIDEO_PATTERN = /^video\//;
 
 /** Return the thumbnail of a section; a link instead of an image that is not on this server. */
 export function renderThumbnail({ media, description, spoiler }, { context }) {
-  const element = image(media, description, "component-thumbnail", context);
+  const element = imageOrLink(media, description, "component-thumbnail", context);
   return spoiler ? coverSpoiler(element) : element;
 }
 
@@ -61,21 +61,22 @@ function galleryItem(media, description, context) {
     });
   }
   if (contentType && !IMAGE_PATTERN.test(contentType)) return linkTo(media, description);
-  return image(media, description, "component-picture", context);
+  return imageOrLink(media, description, "component-picture", context);
 }
 
-function image(media = {}, description, style, context) {
+/** Return an image that opens in the viewer, or a link if it is not on this server. */
+function imageOrLink(media = {}, description, className, context) {
   const path = localPath(media, context);
   if (!path) return linkTo(media, description);
   const picture = h("img", {
-    class: style,
+    class: className,
     src: path,
     alt: description ?? "",
     loading: "lazy",
     width: media.width,
     height: media.height,
   });
-  return imageLink({ path, description, style: `${style}-link` }, picture);
+  return imageLink({ path, description, className: `${className}-link` }, picture);
 }
 
 /**

@@ -7,14 +7,15 @@ import { t } from "../ui/translation.js";
 /**
  * Return a link around a picture. A click opens the image viewer; with a modifier key, the browser opens the file.
  *
- * @param {{path: string, description?: string | null, name?: string | null, style?: string}} image `style` is a class of the link
+ * @param {{path: string, description?: string | null, name?: string | null, className?: string}} image
+ *   `className` is a class of the link
  * @param {Element} picture
  */
-export function imageLink({ path, description, name, style = "" }, picture) {
+export function imageLink({ path, description, name, className = "" }, picture) {
   return h(
     "a",
     {
-      class: `image-link ${style}`.trim(),
+      class: `image-link ${className}`.trim(),
       href: path,
       target: "_blank",
       rel: "noopener",

@@ -13,8 +13,8 @@ const TOKEN_PATTERN = /<(?:(@!?|@&|#)(\d{1,19})|a?:(\w{1,64}):\d{1,19})>/g;
 export function showMentionNames(content, scope) {
   const plainText = content.replace(TOKEN_PATTERN, "");
   const mentions = new Map();
-  const text = content.replace(TOKEN_PATTERN, (token, kind, id, emojiName) => {
-    const name = emojiName === undefined ? nameOf(kind, id, scope) : `:${emojiName}:`;
+  const text = content.replace(TOKEN_PATTERN, (token, prefix, id, emojiName) => {
+    const name = emojiName === undefined ? nameOf(prefix, id, scope) : `:${emojiName}:`;
     if (name === null || plainText.includes(name) || (mentions.get(name) ?? token) !== token) return token;
     mentions.set(name, token);
     return name;
@@ -38,13 +38,14 @@ function continuesName(name, text, end) {
   return !name.endsWith(":") && /^[\p{L}\p{N}_]/u.test(text.slice(end));
 }
 
-function nameOf(kind, id, { context, message }) {
+/** Return the name of a channel (`prefix` "#"), role ("@&") or user ("@" or "@!") with its first character, or null. */
+function nameOf(prefix, id, { context, message }) {
   const { state } = context;
-  if (kind === "#") {
+  if (prefix === "#") {
     const channel = state.channels.get(id);
     return channel?.name ? `#${channel.name}` : null;
   }
-  if (kind === "@&") {
+  if (prefix === "@&") {
     const guildId = message ? state.channels.get(message.channel_id)?.guild_id : context.guildId;
     const role = state.guilds.get(guildId)?.roles.find(candidate => candidate.id === id);
     return role ? `@${role.name}` : null;

@@ -1,4 +1,4 @@
-/** The dialog with the linked roles of a guild, which members take by connecting accounts of apps. */
+/** The dialog with the linked roles of a guild, which members get by connecting accounts of apps. */
 
 import { h, setChildren } from "../ui/dom.js";
 import { openDialog } from "../ui/dialogs.js";

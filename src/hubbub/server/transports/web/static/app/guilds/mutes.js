@@ -24,7 +24,8 @@ export function channelNotificationItems(context, anchor, channel) {
 
 function notificationItems(context, anchor, target, settings, name) {
   const isMuted = isMuteActive(settings);
-  const mute = seconds =>
+  /** Mute for a duration of `MUTE_DURATIONS`; null unmutes. */
+  const setMute = seconds =>
     runAndReport(async () => {
       await updateNotificationSettings(context, target, muteChanges(seconds));
       showNotice(
@@ -36,13 +37,13 @@ function notificationItems(context, anchor, target, settings, name) {
     openMenu(
       anchor,
       t("Mute {name}", { name }),
-      MUTE_DURATIONS.map(([seconds, label]) => ({ label, onClick: () => mute(seconds) })),
+      MUTE_DURATIONS.map(([seconds, label]) => ({ label, onClick: () => setMute(seconds) })),
     );
   const time = isMuted ? muteEndText(settings) : null;
   const unmuteLabel = time === null ? t("Unmute (until you turn it off)") : t("Unmute (until {time})", { time });
   return [
     isMuted
-      ? { label: unmuteLabel, icon: "bell", onClick: () => mute(null) }
+      ? { label: unmuteLabel, icon: "bell", onClick: () => setMute(null) }
       : { label: t("Mute…"), icon: "bell_off", onClick: openDurations },
     {
       label: t("Notification settings"),

@@ -127,6 +127,7 @@ async function findSubscription() {
 const findStored = (settings, subscription) =>
   settings.subscriptions.find(({ endpoint }) => endpoint === subscription?.endpoint);
 
+/** Return whether a subscription was made with a key; true if the browser does not reveal the key of the subscription. */
 function hasKey(subscription, key) {
   const currentKey = subscription.options?.applicationServerKey;
   if (!currentKey) return true;

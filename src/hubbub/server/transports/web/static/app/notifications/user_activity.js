@@ -1,6 +1,4 @@
-/**
- * Reports of whether the user is at this page, during which the server sends no push notifications (decisions/0105).
- */
+/** Reports whether the user is at this page. While the user is, the server sends no push notifications (decisions/0105). */
 
 import { updatePresence } from "../network/own_presence.js";
 

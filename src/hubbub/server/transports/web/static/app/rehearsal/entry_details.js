@@ -101,7 +101,7 @@ export class EntryDetails {
     return h(
       "div",
       { class: "entry-actions" },
-      canReplay && controlButton("Replay", () => replay(entry), { kind: "" }),
+      canReplay && controlButton("Replay", () => replay(entry), { style: "" }),
       COPY_FORMATS.filter(([name]) => copies[name]).map(([name, label]) =>
         controlButton(label, () => copyText(copies[name], shownCopy), { message: "Copied." }),
       ),

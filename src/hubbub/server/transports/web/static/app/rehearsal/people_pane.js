@@ -30,7 +30,7 @@ export class PeoplePane {
         { class: "row" },
         labeled("Left", this.#leftSelect),
         labeled("Right", this.#rightSelect),
-        controlButton("Open side by side", () => this.#openBoth(), { kind: "" }),
+        controlButton("Open side by side", () => this.#openBoth(), { style: "" }),
       ),
       this.#list,
     );

@@ -18,7 +18,7 @@ export class SnapshotsPane {
         "div",
         { class: "row" },
         controlButton("Take snapshot", () => this.#callAndRefresh("POST", "/snapshots"), {
-          kind: "",
+          style: "",
           message: "Snapshot taken.",
         }),
         controlButton("Fork the current state", () => this.#callAndRefresh("POST", "/forks", {}), {

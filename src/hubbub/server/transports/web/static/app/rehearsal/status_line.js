@@ -23,12 +23,12 @@ export async function attempt(action, message) {
 }
 
 /** Return a button that runs an action; it is disabled meanwhile. */
-export function controlButton(label, action, { message = "", kind = "quiet", ...attributes } = {}) {
+export function controlButton(label, action, { message = "", style = "quiet", ...attributes } = {}) {
   const button = h(
     "button",
     {
       type: "button",
-      class: `button small ${kind}`,
+      class: `button small ${style}`,
       ...attributes,
       onclick: async () => {
         button.disabled = true;

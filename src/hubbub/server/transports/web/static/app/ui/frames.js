@@ -30,7 +30,7 @@ function drawAll() {
   runAll(earlyDraws);
   isScheduled = false;
   runAll(draws);
-  // An early draw that continues in the next frame.
+  // An early draw may have requested another one, which is left for the next frame.
   if (earlyDraws.size && !isScheduled) schedule();
 }
 

@@ -1,6 +1,6 @@
 /** Texts of the user interface: `t` for a text, `tn` for a text with a count, `tNodes` for a text that contains elements. The
  * English text is the key of the message; placeholders are names in braces. The page names its language and the URL of the
- * catalogue, which is loaded before any module that imports this one. Without a catalogue the texts are in English. */
+ * catalog, which is loaded before any module that imports this one. Without a catalog the texts are in English. */
 
 /** The root element; undefined outside of a page. */
 const root = globalThis.document?.documentElement;

@@ -38,7 +38,7 @@ export class GuildAccess {
     return t("You need the permission “{name}” in this channel.", { name: PERMISSION_LABELS.get(permission) });
   }
 
-  /** Return null if the user has a permission and outranks another member, who is not the owner, or the reason. */
+  /** Return null if the user may use a permission on a member, or the reason. The member must be below the user. */
   findMemberDenialReason(permission, member) {
     const denialReason = this.findDenialReason(permission);
     if (denialReason !== null) return denialReason;
