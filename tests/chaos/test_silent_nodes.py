@@ -39,17 +39,17 @@ async def test_a_silent_transaction_ends_without_effect(postgres_database: str) 
     with psycopg.connect(postgres_database) as connection:
         connection.execute("CREATE TABLE counters (value BIGINT); INSERT INTO counters VALUES (0)")
     silent_node, other_node = [PostgresDatabase(postgres_database) for _ in range(2)]
-    has_locked_event, continue_event = threading.Event(), threading.Event()
+    lock_event, continue_event = threading.Event(), threading.Event()
 
     def increment_and_stop(tx: Tx) -> None:
         increment(tx)
-        has_locked_event.set()
+        lock_event.set()
         assert continue_event.wait(WAIT_TIMEOUT_SECONDS)
 
     await asyncio.gather(silent_node.start(), other_node.start())
     try:
         silent_write = asyncio.create_task(silent_node.write(increment_and_stop))
-        await asyncio.to_thread(has_locked_event.wait, WAIT_TIMEOUT_SECONDS)
+        await asyncio.to_thread(lock_event.wait, WAIT_TIMEOUT_SECONDS)
         await other_node.write(increment)
         assert not silent_write.done()
         continue_event.set()

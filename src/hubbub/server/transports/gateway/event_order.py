@@ -94,7 +94,7 @@ class EventKind(NamedTuple):
 
 
 @cache
-def find_kind(event: str) -> EventKind:
+def get_kind(event: str) -> EventKind:
     """Return what the name of an event says about its order."""
     family = _FAMILIES.get(event) or next((event.removesuffix(verb) for verb in _VERBS if event.endswith(verb)), "")
     if family in UNORDERED_FAMILIES:
@@ -115,7 +115,7 @@ def _find_identity(dispatch: Dispatch) -> frozenset[str]:
         return frozenset()
     if identity.id is not None:
         return frozenset({identity.id})
-    if find_kind(dispatch.event).family in _CHANNEL_FAMILIES and identity.channel_id is not None:
+    if get_kind(dispatch.event).family in _CHANNEL_FAMILIES and identity.channel_id is not None:
         return frozenset({identity.channel_id})
     if identity.ids:
         return frozenset(identity.ids)
@@ -163,7 +163,7 @@ class EventOrder:
 
         def receive(dispatch: Dispatch) -> None:
             deliver(dispatch)
-            if dispatch.stamp and (kind := find_kind(dispatch.event)).family:
+            if dispatch.stamp and (kind := get_kind(dispatch.event)).family:
                 for later_event in self._find_later(subject, dispatch, kind):
                     deliver(later_event)
                 if kind.is_later:
@@ -191,12 +191,12 @@ class EventOrder:
             event
             for _, event in recent.events
             if event.stamp > dispatch.stamp
-            and kind.family in (find_kind(event.event).family, _FURTHER_FAMILIES.get(event.event))
+            and kind.family in (get_kind(event.event).family, _FURTHER_FAMILIES.get(event.event))
         ]
         identities = [_find_identity(dispatch)] if candidates else []
         later_events: list[Dispatch] = []
         for event in sorted(candidates, key=lambda event: event.stamp):
-            if find_kind(event.event).family != kind.family:
+            if get_kind(event.event).family != kind.family:
                 later_events.append(event)
                 continue
             identity = _find_identity(event)
