@@ -55,7 +55,9 @@ class TemplateSource:
         return self._digest
 
     def _make_id(self, kind_number: int, template_number: int) -> int:
-        # Templates number their roles and channels from 0; each kind has its own range.
+        """Return the ID of an object: `kind_number` is 0 for the guild, 1 for a role, 2 for a channel and 3 for a tag.
+
+        Templates number their roles and channels from 0, so each kind has its own range."""
         return make_snowflake(self._created_ms, kind_number << 18 | template_number & 0x3FFFF)
 
     def records(self) -> Iterator[Record]:

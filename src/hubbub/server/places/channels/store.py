@@ -492,6 +492,7 @@ def insert_initial(
     channels: Sequence[guilds.creation.NewChannel],
     overwrites: Sequence[guilds.creation.NewOverwrite],
 ) -> None:
+    """Insert the channels and overwrites of a new guild."""
     columns = ", ".join(("guild_id", *guilds.creation.NewChannel._fields))
     tx.run_many(
         f"INSERT INTO channels ({columns}) VALUES (?, {placeholders(guilds.creation.NewChannel._fields)})",

@@ -64,20 +64,20 @@ def validate_new(
     """Validate a new command, or the replacement of one; errors are added to `form`.
 
     `path` is the location of the command in the request body."""
-    kind = body.type or CommandType.CHAT_INPUT
-    if kind == CommandType.PRIMARY_ENTRY_POINT and (scope.is_guild or not scope.has_activities):
+    command_type = body.type or CommandType.CHAT_INPUT
+    if command_type == CommandType.PRIMARY_ENTRY_POINT and (scope.is_guild or not scope.has_activities):
         allowed_types = [
             int(command_type) for command_type in CommandType if command_type != CommandType.PRIMARY_ENTRY_POINT
         ]
         form.add((*path, "type"), *errors.choices(allowed_types))
     initial_definition = Definition(integration_types=_default_integration_types(scope))
-    if kind == CommandType.PRIMARY_ENTRY_POINT:
+    if command_type == CommandType.PRIMARY_ENTRY_POINT:
         initial_definition.handler = int(CommandHandlerType.APP_HANDLER)
-    return validate_changes(kind, body.name, initial_definition, body, scope, form, path)
+    return validate_changes(command_type, body.name, initial_definition, body, scope, form, path)
 
 
 def validate_changes(
-    kind: int,
+    command_type: int,
     name: str,
     current_definition: Definition,
     body: wire.UpdateCommand,
@@ -87,11 +87,11 @@ def validate_changes(
 ) -> ValidatedCommand:
     """Validate changes of a command; errors are added to `form`.
 
-    `kind` is the command's CommandType; `name` and `current_definition` are its current name and definition. `path` is the location
-    of the changes in the request body."""
+    `command_type` is the command's CommandType; `name` and `current_definition` are its current name and definition.
+    `path` is the location of the changes in the request body."""
     if body.name is not UNSET:
-        name = body.name.strip() if kind not in TYPED_NAME_TYPES else body.name
-        _check_name(name, kind, form, (*path, "name"))
+        name = body.name.strip() if command_type not in TYPED_NAME_TYPES else body.name
+        _check_name(name, command_type, form, (*path, "name"))
     name_localizations = (
         current_definition.name_localizations if body.name_localizations is UNSET else body.name_localizations
     )
@@ -100,7 +100,7 @@ def validate_changes(
         name,
         form,
         (*path, "name_localizations"),
-        lambda text, field: _check_name(text, kind, form, field),
+        lambda text, field: _check_name(text, command_type, form, field),
     )
     description = current_definition.description if body.description is UNSET else (body.description or "")
     if body.description_localizations is UNSET:
@@ -110,10 +110,10 @@ def validate_changes(
     description_localizations = _localizations(
         description_localizations, description, form, (*path, "description_localizations")
     )
-    _check_description(kind, description, description_localizations, form, path)
+    _check_description(command_type, description, description_localizations, form, path)
     options = current_definition.options
     if body.options is not UNSET:
-        options = _OptionValidator(form).validate_options(body.options or [], (*path, "options"), kind)
+        options = _OptionValidator(form).validate_options(body.options or [], (*path, "options"), command_type)
     integration_types = _integration_types(current_definition, body, scope, form, path)
     definition = Definition(
         description=description,
@@ -127,13 +127,13 @@ def validate_changes(
         handler=current_definition.handler,
     )
     if body.handler is not UNSET and body.handler is not None:
-        if kind == CommandType.PRIMARY_ENTRY_POINT:
+        if command_type == CommandType.PRIMARY_ENTRY_POINT:
             definition.handler = int(body.handler)
         else:
             form.add((*path, "handler"), *errors.command_handler())
     if command_size(name, definition) > wire.COMMAND_SIZE_MAX:
         form.add(path, *errors.command_too_large(wire.COMMAND_SIZE_MAX))
-    return ValidatedCommand(int(kind), name, definition)
+    return ValidatedCommand(int(command_type), name, definition)
 
 
 def command_size(name: str, definition: Definition) -> int:
@@ -177,8 +177,8 @@ def is_typed_name(name: str) -> bool:
     )
 
 
-def _check_name(name: str, kind: int, form: errors.FormErrors, path: FieldPath) -> None:
-    if kind in TYPED_NAME_TYPES:
+def _check_name(name: str, command_type: int, form: errors.FormErrors, path: FieldPath) -> None:
+    if command_type in TYPED_NAME_TYPES:
         if not is_typed_name(name):
             form.add(path, *errors.command_name())
     elif not 1 <= len(name) <= wire.COMMAND_NAME_MAX:
@@ -186,12 +186,16 @@ def _check_name(name: str, kind: int, form: errors.FormErrors, path: FieldPath) 
 
 
 def _check_description(
-    kind: int, description: str, translations: Mapping[str, str] | None, form: errors.FormErrors, path: FieldPath
+    command_type: int,
+    description: str,
+    translations: Mapping[str, str] | None,
+    form: errors.FormErrors,
+    path: FieldPath,
 ) -> None:
-    if kind == CommandType.CHAT_INPUT:
+    if command_type == CommandType.CHAT_INPUT:
         if not description:
             form.add((*path, "description"), *errors.required())
-    elif kind in (CommandType.USER, CommandType.MESSAGE):
+    elif command_type in (CommandType.USER, CommandType.MESSAGE):
         if description:
             form.add((*path, "description"), *errors.command_context_menu("description"))
         if translations:
@@ -310,10 +314,10 @@ class _OptionValidator:
         self.form = form
 
     def validate_options(
-        self, option_requests: list[wire.CommandOptionRequest], path: FieldPath, kind: int
+        self, option_requests: list[wire.CommandOptionRequest], path: FieldPath, command_type: int
     ) -> list[wire.CommandOption]:
-        """Validate the options of a command of CommandType `kind`. Only chat input commands have options."""
-        if option_requests and kind != CommandType.CHAT_INPUT:
+        """Validate the options of a command of CommandType `command_type`. Only chat input commands have options."""
+        if option_requests and command_type != CommandType.CHAT_INPUT:
             self.add_error(path, errors.command_context_menu("options"))
             return []
         is_nested = bool(option_requests) and option_requests[0].type in NESTING_OPTION_TYPES
@@ -362,10 +366,10 @@ class _OptionValidator:
 
     def validate_option(self, request: wire.CommandOptionRequest, path: FieldPath) -> wire.CommandOption:
         """Validate one option, with the options inside it."""
-        kind = request.type
+        option_type = request.type
         if not is_typed_name(request.name):
             self.add_error((*path, "name"), errors.command_name())
-        option = wire.CommandOption(type=int(kind), name=request.name, description=request.description)
+        option = wire.CommandOption(type=int(option_type), name=request.name, description=request.description)
         option.name_localizations = (
             _localizations(
                 request.name_localizations or None,
@@ -387,32 +391,34 @@ class _OptionValidator:
             )
             or UNSET
         )
-        if kind in NESTING_OPTION_TYPES:
+        if option_type in NESTING_OPTION_TYPES:
             inner_types = (
-                (CommandOptionType.SUB_COMMAND,) if kind == CommandOptionType.SUB_COMMAND_GROUP else _VALUE_OPTION_TYPES
+                (CommandOptionType.SUB_COMMAND,)
+                if option_type == CommandOptionType.SUB_COMMAND_GROUP
+                else _VALUE_OPTION_TYPES
             )
-            if kind == CommandOptionType.SUB_COMMAND_GROUP and not request.options:
+            if option_type == CommandOptionType.SUB_COMMAND_GROUP and not request.options:
                 # A group without subcommands could never be executed.
                 self.add_error((*path, "options"), errors.bad_length(1, wire.COMMAND_OPTIONS_MAX))
             option.options = self.validate_siblings(request.options or [], (*path, "options"), inner_types)
             return option
         if request.required:
             option.required = True
-        if kind in CHOICE_OPTION_TYPES:
+        if option_type in CHOICE_OPTION_TYPES:
             self.set_choices(request, option, path)
-        if kind == CommandOptionType.STRING:
+        if option_type == CommandOptionType.STRING:
             option.min_length = UNSET if request.min_length is None else request.min_length
             option.max_length = UNSET if request.max_length is None else request.max_length
             self.check_order(option.min_length, option.max_length, (*path, "max_length"))
-        elif kind in CHOICE_OPTION_TYPES:
-            option.min_value = self.validate_bound(request.min_value, kind, (*path, "min_value"))
-            option.max_value = self.validate_bound(request.max_value, kind, (*path, "max_value"))
+        elif option_type in CHOICE_OPTION_TYPES:
+            option.min_value = self.validate_bound(request.min_value, option_type, (*path, "min_value"))
+            option.max_value = self.validate_bound(request.max_value, option_type, (*path, "max_value"))
             self.check_order(option.min_value, option.max_value, (*path, "max_value"))
             self.check_choice_bounds(option, path)
-        elif kind == CommandOptionType.CHANNEL and request.channel_types:
+        elif option_type == CommandOptionType.CHANNEL and request.channel_types:
             option.channel_types = [int(channel_type) for channel_type in request.channel_types]
             _check_unique(option.channel_types, self.form, (*path, "channel_types"))
-        elif kind == CommandOptionType.ATTACHMENT and request.file_types:
+        elif option_type == CommandOptionType.ATTACHMENT and request.file_types:
             option.file_types = list(request.file_types)
             for index, file_type in enumerate(option.file_types):
                 if not is_file_type(file_type):
@@ -458,13 +464,13 @@ class _OptionValidator:
                 self.add_error(value_path, errors.number_max(option.max_value, number_type))
 
     def validate_bound(
-        self, value: int | float | None | UnsetType, kind: int, path: FieldPath
+        self, value: int | float | None | UnsetType, option_type: int, path: FieldPath
     ) -> int | float | UnsetType:
         """Validate the minimum or maximum of an option; return UNSET if there is none."""
         if value is None or value is UNSET:
             return UNSET
-        value = normalize_value(value, kind)
-        check_value(value, kind, self.form, path)
+        value = normalize_value(value, option_type)
+        check_value(value, option_type, self.form, path)
         return value
 
     def check_order(self, minimum: int | float | UnsetType, maximum: int | float | UnsetType, path: FieldPath) -> None:
@@ -475,24 +481,24 @@ class _OptionValidator:
         self.form.add(path, *error)
 
 
-def normalize_value(value: ValueT, kind: int) -> ValueT | int:
-    """Return the stored form of a value of the CommandOptionType `kind`.
+def normalize_value(value: ValueT, option_type: int) -> ValueT | int:
+    """Return the stored form of a value of the CommandOptionType `option_type`.
 
     JSON has one number type, so 1.0 of an INTEGER option becomes 1."""
-    if kind == CommandOptionType.INTEGER and isinstance(value, float) and value.is_integer():
+    if option_type == CommandOptionType.INTEGER and isinstance(value, float) and value.is_integer():
         return int(value)
     return value
 
 
-def check_value(value: object, kind: int, form: errors.FormErrors, path: FieldPath) -> None:
-    """Add a form error if an option of the CommandOptionType `kind` cannot have the value."""
-    if kind == CommandOptionType.STRING:
+def check_value(value: object, option_type: int, form: errors.FormErrors, path: FieldPath) -> None:
+    """Add a form error if an option of the CommandOptionType `option_type` cannot have the value."""
+    if option_type == CommandOptionType.STRING:
         if not isinstance(value, str):
             form.add(path, *errors.not_string(value))
         elif len(value) > wire.CHOICE_VALUE_MAX:
             form.add(path, *errors.max_length(wire.CHOICE_VALUE_MAX))
         return
-    number_type = "int" if kind == CommandOptionType.INTEGER else "float"
+    number_type = "int" if option_type == CommandOptionType.INTEGER else "float"
     if isinstance(value, bool) or not isinstance(value, int if number_type == "int" else int | float):
         form.add(path, *errors.not_number(value, number_type))
     elif value > wire.NUMBER_MAX:

@@ -56,7 +56,7 @@ class CreatedMessage(NamedTuple):
 
 
 def create(call: Call, channel_or_access: ChannelAccess | ChannelRef, new_message: NewMessage) -> CreatedMessage:
-    """Store a new message, raise MessageCreated, publish the message and return it.
+    """Store a new message, send the signal MessageCreated, publish the message and return it.
 
     Ephemeral messages send no signal. All messages except imported ones are created here. With a `ChannelAccess`, the
     roles of its user are not read again."""
@@ -217,7 +217,9 @@ def _publish_encoded(
 
 
 def set_pinned(call: Call, row: MessageRow, pinned_ms: int | None) -> wire.Message:
-    """Pin a message at `pinned_ms` (Unix milliseconds), or unpin it with None; raise MessagePinned and publish the message."""
+    """Pin a message at `pinned_ms` (Unix milliseconds), or unpin it with None.
+
+    Send the signal MessagePinned and publish the message."""
     store.set_pinned(call.tx, row.channel_id, row.id, pinned_ms)
     channel = _channel_of(call, row)
     row = row._replace(pinned_ms=pinned_ms)
@@ -226,7 +228,7 @@ def set_pinned(call: Call, row: MessageRow, pinned_ms: int | None) -> wire.Messa
 
 
 def update(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Message:
-    """Store an updated message, replace its files, raise MessageChanged, publish the message and return it.
+    """Store an updated message, replace its files, send the signal MessageChanged, publish the message and return it.
 
     Files of ephemeral messages are not replaced, and they send no signal."""
     store.update(call.tx, row)
@@ -406,7 +408,7 @@ def delete_batch_by_author(call: Call, user_id: int) -> bool:
 
 
 def on_user_banned(call: Call, signal: UserBanned) -> None:
-    """Delete the messages that a banned user sent in the guild within the last `delete_message_seconds` of the ban."""
+    """Delete the messages that a banned user sent in the guild in the `delete_message_seconds` before the ban."""
     if signal.delete_message_seconds > 0:
         since_ms = call.now_ms - signal.delete_message_seconds * 1000
         delete_by_author_since(call, signal.guild_id, signal.user_id, since_ms)

@@ -14,11 +14,11 @@ def create(call: Call, body: wire.AnyInteractionRequest) -> None:
     """Validate a user's request, store the interaction and deliver it to the application."""
     invocation = invocations.build_invocation(call, body)
     if isinstance(body, wire.UseComponent):
-        prepared_interaction = invocations.use_component(invocation, body)
+        prepared_interaction = invocations.prepare_component_use(invocation, body)
     elif isinstance(body, wire.SubmitModal):
-        prepared_interaction = invocations.submit_modal(invocation, body)
+        prepared_interaction = invocations.prepare_modal_submission(invocation, body)
     else:
-        prepared_interaction = invocations.run_command(invocation, body)
+        prepared_interaction = invocations.prepare_command(invocation, body)
     _store_and_deliver(invocation, prepared_interaction)
 
 

@@ -123,7 +123,7 @@ def build_invocation(call: Call, body: wire.InteractionRequest) -> Invocation:
     )
 
 
-def run_command(invocation: Invocation, body: wire.RunCommand | wire.AutocompleteCommand) -> PreparedInteraction:
+def prepare_command(invocation: Invocation, body: wire.RunCommand | wire.AutocompleteCommand) -> PreparedInteraction:
     """Prepare a command invocation or an autocomplete request."""
     call, command_data = invocation.call, body.data
     is_autocomplete = isinstance(body, wire.AutocompleteCommand)
@@ -229,7 +229,7 @@ def _set_target(
     state.replied_message_id = MessageId(row.id)
 
 
-def use_component(invocation: Invocation, body: wire.UseComponent) -> PreparedInteraction:
+def prepare_component_use(invocation: Invocation, body: wire.UseComponent) -> PreparedInteraction:
     """Prepare the use of a component on one of the application's messages."""
     call = invocation.call
     row = rules.require_message(call, invocation.channel_access.channel.id, body.message_id)
@@ -272,7 +272,7 @@ def use_component(invocation: Invocation, body: wire.UseComponent) -> PreparedIn
     return PreparedInteraction(int(interaction_type), interaction_data, state, owners, message=view)
 
 
-def submit_modal(invocation: Invocation, body: wire.SubmitModal) -> PreparedInteraction:
+def prepare_modal_submission(invocation: Invocation, body: wire.SubmitModal) -> PreparedInteraction:
     """Prepare the submission of a modal that the application showed to the caller."""
     call = invocation.call
     opener = _require_opener(invocation, body)

@@ -58,7 +58,9 @@ def edit(
 def complete_deferred(
     call: Call, channel_access: ChannelAccess, author: Author, row: MessageRow, body: wire.CreateMessageContent
 ) -> wire.Message:
-    """Complete a deferred interaction response with its content, and raise DeferredMessageCompleted unless it is ephemeral."""
+    """Complete a deferred interaction response with its content.
+
+    Send the signal DeferredMessageCompleted unless the response is ephemeral."""
     draft = validation.validate_create(call, channel_access, author, body)
     if draft.is_empty:
         raise errors.EMPTY_MESSAGE()
