@@ -11,7 +11,7 @@ from hubbub.protocol.resources.data_exports import DATA_EXPORT_PAGE_MAX, ListDat
 from hubbub.server.commands.admin_actions import (
     AdminError,
     action,
-    describe_found,
+    format_search_results,
     parse_future_time,
     parse_id,
     require_grace_days,
@@ -34,7 +34,7 @@ def list_users(call: Call, arguments: argparse.Namespace) -> list[str]:
     )
     rows = administration.accounts.search(call, query)
     lines = [f"{row.id} {row.username}" + ("" if row.email is None else f" {row.email}") for row in rows]
-    return describe_found(lines, "accounts")
+    return format_search_results(lines, "accounts")
 
 
 @action("show-user")

@@ -51,7 +51,7 @@ def action(name: str) -> Callable[[Action], Action]:
     return register
 
 
-def describe_found(lines: list[str], plural_noun: str) -> list[str]:
+def format_search_results(lines: list[str], plural_noun: str) -> list[str]:
     """Return the lines of a search for objects such as "guilds", with a note if there are none or may be more."""
     if len(lines) == PAGE_LIMIT_MAX:
         lines = [*lines, f"Only the first {PAGE_LIMIT_MAX} {plural_noun} are shown; search for a name to see others."]

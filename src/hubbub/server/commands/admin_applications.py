@@ -8,7 +8,7 @@ from hubbub.protocol.resources.administration import PAGE_LIMIT_MAX
 from hubbub.server.commands.admin_actions import (
     AdminError,
     action,
-    describe_found,
+    format_search_results,
     require_application,
     require_grace_days,
 )
@@ -22,7 +22,7 @@ def list_applications(call: Call, arguments: argparse.Namespace) -> list[str]:
     query = wire.SearchApplications(query=arguments.query, disabled=arguments.disabled, limit=PAGE_LIMIT_MAX)
     rows = application_administration.search(call, query)
     lines = [f"{int(row.id)} {row.name}" + (" (disabled)" if row.disabled else "") for row in rows]
-    return describe_found(lines, "applications")
+    return format_search_results(lines, "applications")
 
 
 @action("show-application")

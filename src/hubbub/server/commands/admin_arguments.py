@@ -308,7 +308,9 @@ def _add_registration_actions(add_action: AddAction) -> None:
         "--days", type=int, default=7, metavar="N", help="validity; 0 for no limit (default: 7)"
     )
     delete_invite_parser = add_action("delete-registration-invite", "delete an invite")
-    delete_invite_parser.add_argument("invite_id", metavar="INVITE_ID", help="ID of the invite in list-invites")
+    delete_invite_parser.add_argument(
+        "invite_id", metavar="INVITE_ID", help="ID of the invite in list-registration-invites"
+    )
     for parser in (approve_parser, reject_parser, create_invite_parser, delete_invite_parser):
         parser.add_argument("--reason", help="reason for the audit log")
 

@@ -8,7 +8,7 @@ from hubbub.protocol.resources.administration import PAGE_LIMIT_MAX
 from hubbub.server.commands.admin_actions import (
     AdminError,
     action,
-    describe_found,
+    format_search_results,
     require_grace_days,
     require_guild,
     require_user,
@@ -28,7 +28,7 @@ def list_guilds(call: Call, arguments: argparse.Namespace) -> list[str]:
     )
     rows = guild_administration.search(call, query)
     lines = [f"{row.id} {row.name} ({row.member_count} members)" for row in rows]
-    return describe_found(lines, "guilds")
+    return format_search_results(lines, "guilds")
 
 
 @action("show-guild")

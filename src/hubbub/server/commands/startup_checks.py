@@ -1,4 +1,7 @@
-"""Checks of other servers after a start: their problems are logged with the next step, and the server runs on."""
+"""Checks after a start: roles without a process, connections of PostgreSQL and the file store.
+
+Problems are logged with the next step, and the server runs on.
+"""
 
 import logging
 

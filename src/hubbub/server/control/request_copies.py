@@ -16,15 +16,13 @@ from hubbub.server.core.traffic import TrafficContent
 _API_PREFIX_PATTERN: Final = re.compile(r"^/api(?:/v\d+)?")
 _NAME_SEPARATOR_PATTERN: Final = re.compile(r"[^a-z0-9]+")
 _TEXT_WIDTH: Final = 100
-_COMPARABLE_FIELDS: Final = ("id", "name", "content", "channel_id", "guild_id", "user_id", "custom_id", "type")
-"""Fields of an event that are useful in a test, most useful first.
-
-`_expected_fields` skips `id`, because it differs in each run."""
+_COMPARABLE_FIELDS: Final = ("name", "content", "channel_id", "guild_id", "user_id", "custom_id", "type")
+"""Fields of an event that are useful in a test, most useful first. The ID of its object differs in each run."""
 _EXPECTED_FIELDS_MAX: Final = 2
 
 
-class Sender(msgspec.Struct, frozen=True):
-    """The sender of a request, or the recipient of an event, by its name in the world."""
+class WorldActor(msgspec.Struct, frozen=True):
+    """A user or bot of the world that sent a request or received an event."""
 
     name: str
     is_bot: bool
@@ -51,7 +49,7 @@ def curl_command(content: TrafficContent, url: str, headers: Mapping[str, str], 
     return " ".join([*arguments, shlex.quote(url)])
 
 
-def python_test(entry: TrafficEntry, content: TrafficContent, path: str, body: str, actor: Sender | None) -> str:
+def python_test(entry: TrafficEntry, content: TrafficContent, path: str, body: str, actor: WorldActor | None) -> str:
     """Return a request or event as a test with the pytest fixture."""
     name = _test_name(entry)
     actor_expression = 'hubbub.users["alice"]' if actor is None else actor.python
@@ -80,7 +78,9 @@ def python_test(entry: TrafficEntry, content: TrafficContent, path: str, body: s
     )
 
 
-def javascript_test(entry: TrafficEntry, content: TrafficContent, path: str, body: str, actor: Sender | None) -> str:
+def javascript_test(
+    entry: TrafficEntry, content: TrafficContent, path: str, body: str, actor: WorldActor | None
+) -> str:
     """Return a request or event as a test with the package hubbub-rehearsal.
 
     The package has people but no bots, so a request of a bot is sent with its token, and a person expects an event."""
@@ -149,11 +149,7 @@ def _expected_fields(content: TrafficContent) -> dict[str, Any]:
     event_payload = _decode(content.body.decode("utf-8", "replace"))
     if not isinstance(event_payload, dict):
         return {}
-    fields = {
-        key: event_payload[key]
-        for key in _COMPARABLE_FIELDS
-        if key in event_payload and key != "id" and event_payload[key]
-    }
+    fields = {key: event_payload[key] for key in _COMPARABLE_FIELDS if event_payload.get(key)}
     return dict(list(fields.items())[:_EXPECTED_FIELDS_MAX])
 
 

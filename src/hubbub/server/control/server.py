@@ -523,8 +523,8 @@ class ControlApi:
         names = self._application_names()
         counts = await self.app.database.read(lambda tx: interactions.count_failures(tx, failure_count))
         counts_by_name: Counter[tuple[str, str | None]] = Counter()
-        for (application_id, command), times in counts.items():
-            counts_by_name[names.get(application_id, str(application_id)), command] += times
+        for (application_id, command), count in counts.items():
+            counts_by_name[names.get(application_id, str(application_id)), command] += count
         return counts_by_name
 
     async def set_trace(self, body: SetTrace) -> TraceState:

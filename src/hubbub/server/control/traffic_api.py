@@ -22,7 +22,7 @@ from hubbub.protocol.ids import ChannelId, GuildId, UserId
 from hubbub.server.app import App
 from hubbub.server.control import request_copies
 from hubbub.server.control.console import Console
-from hubbub.server.control.request_copies import Sender
+from hubbub.server.control.request_copies import WorldActor
 from hubbub.server.control.secret_masks import Masker
 from hubbub.server.control.snapshots import Snapshots
 from hubbub.server.core.batches import batches
@@ -233,7 +233,7 @@ class TrafficApi:
         )
 
     def _named_outcome(self, outcome: Outcome) -> models.NamedOutcome:
-        sender = self._find_sender(outcome.user_id)
+        sender = self._find_actor(outcome.user_id)
         name = str(int(outcome.user_id)) if sender is None else sender.name
         return models.NamedOutcome(
             session_id=outcome.session_id, user_id=outcome.user_id, outcome=outcome.outcome, name=name
@@ -242,7 +242,7 @@ class TrafficApi:
     def _make_copies(self, record: TrafficRecord, path: str, headers: dict[str, str], body: str) -> models.Copies:
         entry, content = record.entry, record.content
         if content.dispatch is not None:
-            recipients = [self._find_sender(outcome.user_id) for outcome in content.outcomes if outcome.delivered]
+            recipients = [self._find_actor(outcome.user_id) for outcome in content.outcomes if outcome.delivered]
             recipient = next((recipient for recipient in recipients if recipient is not None), None)
             person = next((recipient for recipient in recipients if recipient and not recipient.is_bot), None)
             return models.Copies(
@@ -256,21 +256,21 @@ class TrafficApi:
             return models.Copies(
                 curl=request_copies.curl_command(content, path, headers, body), python=None, javascript=None
             )
-        actor = None if entry.user_id is None else self._find_sender(entry.user_id)
+        actor = None if entry.user_id is None else self._find_actor(entry.user_id)
         return models.Copies(
             curl=request_copies.curl_command(content, self._app.config.web_url + path, headers, body),
             python=request_copies.python_test(entry, content, path, body, actor),
             javascript=request_copies.javascript_test(entry, content, path, body, actor),
         )
 
-    def _find_sender(self, user_id: int) -> Sender | None:
+    def _find_actor(self, user_id: int) -> WorldActor | None:
         built_world = self._control.built_world
         for name, user in built_world.users.items():
             if user.id == user_id:
-                return Sender(name, False)
+                return WorldActor(name, False)
         for name, application in built_world.applications.items():
             if application.bot is not None and application.bot.id == user_id:
-                return Sender(name, True)
+                return WorldActor(name, True)
         return None
 
     def _known_secrets(self) -> list[str]:

@@ -106,16 +106,16 @@ class _Writer:
             table = table_codec.table
             if table is USERS or (table.is_optional and not self._with_invites):
                 continue
-            rows = (
-                self._message_rows(tx, table_codec, guild_id)
+            pages = (
+                self._message_pages(tx, table_codec, guild_id)
                 if table.name == "messages"
                 else iter_archived_pages(tx, table, table.guild_column, guild_id)
             )
-            self._write(tx, table_codec, rows)
-        self._write(tx, CODECS[USERS.name], self._user_rows(tx))
+            self._write_table(tx, table_codec, pages)
+        self._write_table(tx, CODECS[USERS.name], self._user_pages(tx))
         return guild.name
 
-    def _write(self, tx: Tx, table_codec: TableCodec, pages: Iterator[Sequence[Sequence[Any]]]) -> None:
+    def _write_table(self, tx: Tx, table_codec: TableCodec, pages: Iterator[Sequence[Sequence[Any]]]) -> None:
         """Write the records of a table to its file; a table without rows has no file."""
         name, count = table_codec.table.name, 0
         stream: IO[bytes] | None = None
@@ -154,13 +154,15 @@ class _Writer:
                     )
         return children_by_parent
 
-    def _message_rows(self, tx: Tx, table_codec: TableCodec, guild_id: int) -> Iterator[Sequence[Sequence[Any]]]:
-        """Yield the messages of all channels of a guild in the order of channels and messages."""
+    def _message_pages(self, tx: Tx, table_codec: TableCodec, guild_id: int) -> Iterator[Sequence[Sequence[Any]]]:
+        """Yield pages of the messages of all channels of a guild in the order of channels and messages."""
         for channel_id in channels.thread_channels.list_guild_channel_ids(tx, guild_id):
             yield from iter_archived_pages(tx, table_codec.table, "channel_id", channel_id, order=("id",))
 
-    def _user_rows(self, tx: Tx) -> Iterator[Sequence[Sequence[Any]]]:
-        """Yield the users that the other tables name; a placeholder account has its user's name on the server of origin."""
+    def _user_pages(self, tx: Tx) -> Iterator[Sequence[Sequence[Any]]]:
+        """Yield pages of the users that the other tables name.
+
+        A placeholder account has its user's name on the server of origin."""
         for batch in batches(sorted(self._user_ids)):
             names = imports.find_source_names(tx, batch)
             rows = users.find_many(tx, batch)
@@ -206,9 +208,9 @@ def _collected_columns(table: ArchiveTable) -> list[tuple[int, str, ColumnKind]]
 
 
 _COLLECTED_COLUMNS: Final = {
-    member.table.name: _collected_columns(member.table)
+    collected_codec.table.name: _collected_columns(collected_codec.table)
     for table_codec in CODECS.values()
-    for member in (table_codec, *table_codec.children)
+    for collected_codec in (table_codec, *table_codec.children)
 }
 
 

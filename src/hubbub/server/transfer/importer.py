@@ -45,7 +45,7 @@ FUTURE_TOLERANCE_MS: Final = 24 * 60 * 60 * 1000
 
 STAGES: Final = ("ids", "files", "records", "completion")
 
-_OWN_CHANNEL_TYPES: Final = frozenset(ChannelType) - {ChannelType.DM, ChannelType.GROUP_DM}
+_GUILD_CHANNEL_TYPES: Final = frozenset(ChannelType) - {ChannelType.DM, ChannelType.GROUP_DM}
 _ID_IN_TEXT_PATTERN: Final = re.compile(r"(?<![0-9A-Za-z_])[0-9]{15,20}(?![0-9A-Za-z_])")
 _ID_KINDS: Final = frozenset({ColumnKind.ID, ColumnKind.REFERENCE, ColumnKind.USER})
 _TEXT_KINDS: Final = frozenset({ColumnKind.MARKDOWN, ColumnKind.JSON})
@@ -274,7 +274,7 @@ class Importer:
 
     def _store_batch(self, call: Call, batch: list[Record], *, with_owner: bool = False) -> int:
         """Store a batch of records and return the number of rows that were skipped."""
-        new_ids = self._find_ids(call.tx, _mentioned_ids(batch))
+        new_ids = self._find_ids(call.tx, _collect_ids(batch))
         rows_by_table: dict[str, tuple[ArchiveTable, list[list[Any]]]] = {}
         placeholder_rows: list[users.UserRow] = []
         skipped_count = 0
@@ -462,7 +462,7 @@ def _check_record(record: Record, now_ms: int) -> None:
     for old_id in _iter_created_ids(record):
         if not old_id > 0 or (old_id >> 22) + EPOCH_MS > now_ms + FUTURE_TOLERANCE_MS:
             raise InvalidArchive(f"the time of the ID {old_id} is in the future", file=file)
-    if record.table.name == "channels" and _column_value(record, "type") not in _OWN_CHANNEL_TYPES:
+    if record.table.name == "channels" and _column_value(record, "type") not in _GUILD_CHANNEL_TYPES:
         raise InvalidArchive(
             f"{_column_value(record, 'type')} is not the type of a guild channel", file=file, field="type"
         )
@@ -480,7 +480,7 @@ def _iter_created_ids(record: Record) -> Iterator[int]:
             yield from (row[index] for row in rows if row[index] is not None)
 
 
-def _mentioned_ids(batch: Iterable[Record]) -> set[int]:
+def _collect_ids(batch: Iterable[Record]) -> set[int]:
     """Return all IDs that records contain, in columns, texts and JSON."""
     contained_ids: set[int] = set()
     for record in batch:

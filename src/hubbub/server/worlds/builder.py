@@ -217,13 +217,13 @@ async def load_initial(app: "App", world: World, seed: int) -> BuiltWorld:
 def build(call: Call, world: World, seed: int) -> BuiltWorld:
     """Build a world inside a call's transaction.
 
-    The time of the call is set to WORLD_CREATED_MS, and back to the current time before lobbies are built."""
+    The time of the call is set to WORLD_CREATED_MS, and back to the current time before commands and lobbies are built."""
     now_ms, call.now_ms = call.now_ms, WORLD_CREATED_MS
     return _Builder(call, world, Seed(seed), now_ms).build()
 
 
 class _Builder:
-    """Builds one world; `now_ms` is the current time in Unix milliseconds, which only lobbies use."""
+    """Builds one world; `now_ms` is the current time in Unix milliseconds, which only commands and lobbies use."""
 
     def __init__(self, call: Call, world: World, seed: Seed, now_ms: int) -> None:
         self._call = call

@@ -187,6 +187,7 @@ def parse_feature(name: str, path: tuple[str, ...]) -> str:
 
 
 def _check_application(world: World, application: Application, path: tuple[str, ...]) -> None:
+    """Check an application, and replace its tables of providers and commands by their types."""
     for scope in application.scopes:
         _require_known(scope, [str(scope_name) for scope_name in SCOPES], (*path, "scopes"), "scope")
     if application.parent is not None:
@@ -217,6 +218,7 @@ def _check_application(world: World, application: Application, path: tuple[str, 
 
 
 def _check_guild(world: World, guild: Guild, path: tuple[str, ...]) -> None:
+    """Check a guild, and replace its tables of roles, members, bots and channels by their types."""
     _require_known(guild.owner, world.users, (*path, "owner"), "user")
     if guild.everyone is not None:
         parse_permissions(guild.everyone, (*path, "everyone"))
@@ -287,6 +289,7 @@ def default_community_channel(guild: Guild) -> str | None:
 
 
 def _check_channel(world: World, guild: Guild, channel: Channel, path: tuple[str, ...]) -> None:
+    """Check a channel, and replace its tables of messages and overwrites by their types."""
     if channel.parent is not None:
         if channel.type == "category":
             raise WorldError((*path, "parent"), "a category cannot be inside another category")
@@ -352,6 +355,7 @@ def _read_messages(guild: Guild, channel: Channel, path: tuple[str, ...]) -> lis
 
 
 def _check_lobby(world: World, lobby: Lobby, path: tuple[str, ...]) -> None:
+    """Check a lobby, and replace its table of members by their type."""
     _require_known(lobby.application, world.applications, (*path, "application"), "application")
     parse_flags(lobby.flags, LOBBY_FLAGS, (*path, "flags"), "lobby flag")
     lobby.members = _convert_table(lobby.members, LobbyMember, (*path, "members"))

@@ -204,7 +204,7 @@ def ready_fields(call: Call) -> dict[str, Any]:
     if actor.kind == "bearer" and actor.family_id is not None:
         related_ids = {
             *(int(platform_view.id) for platform_view in platform_relationships),
-            *(int(platform_view.id) for platform_view in game_relationships),
+            *(int(game_view.id) for game_view in game_relationships),
         }
         fields["user_application_profiles"] = identities.profiles(call.tx, actor.family_id, related_ids)
     return fields

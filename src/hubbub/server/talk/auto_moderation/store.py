@@ -143,7 +143,7 @@ def count_by_trigger(tx: Tx, guild_id: int, trigger_type: int) -> int:
 
 def insert(tx: Tx, row: RuleRow) -> None:
     tx.run(f"INSERT INTO auto_moderation_rules ({RULE_COLUMNS}) VALUES ({placeholders(row)})", *row)
-    _update_moderated_bits(tx, row.guild_id)
+    _update_moderation_rule_bits(tx, row.guild_id)
 
 
 def update(tx: Tx, row: RuleRow) -> None:
@@ -151,12 +151,12 @@ def update(tx: Tx, row: RuleRow) -> None:
     tx.run(
         f"UPDATE auto_moderation_rules SET {assignments} WHERE guild_id = ? AND id = ?", *row[2:], row.guild_id, row.id
     )
-    _update_moderated_bits(tx, row.guild_id)
+    _update_moderation_rule_bits(tx, row.guild_id)
 
 
 def delete(tx: Tx, row: RuleRow) -> None:
     tx.run("DELETE FROM auto_moderation_rules WHERE guild_id = ? AND id = ?", row.guild_id, row.id)
-    _update_moderated_bits(tx, row.guild_id)
+    _update_moderation_rule_bits(tx, row.guild_id)
 
 
 def delete_guild_rules(tx: Tx, guild_id: int) -> None:
@@ -165,7 +165,7 @@ def delete_guild_rules(tx: Tx, guild_id: int) -> None:
     tx.run("DELETE FROM mention_counts WHERE guild_id = ?", guild_id)
 
 
-def _update_moderated_bits(tx: Tx, guild_id: int) -> None:
+def _update_moderation_rule_bits(tx: Tx, guild_id: int) -> None:
     """Update `guilds.moderated` from the enabled rules."""
     rows = tx.all("SELECT DISTINCT event_type FROM auto_moderation_rules WHERE guild_id = ? AND enabled = 1", guild_id)
     bits = sum(_BIT_BY_EVENT_TYPE[AutoModerationEventType(event_type)] for (event_type,) in rows)

@@ -150,12 +150,12 @@ def require_tags(
     """Return the distinct IDs of the tags `tag_ids` for a post that has the tags `applied_tag_ids`, or raise an error.
 
     Tags must exist in the forum. Only moderators may change moderated tags; `is_moderator` is True for a moderator."""
-    tags = list(dict.fromkeys(tag_ids))
-    available_tags = {tag.id: tag for tag in channels.views.tags(forum)}
-    if any(tag not in available_tags for tag in tags):
+    distinct_ids = list(dict.fromkeys(tag_ids))
+    tags_by_id = {tag.id: tag for tag in channels.views.tags(forum)}
+    if any(tag_id not in tags_by_id for tag_id in distinct_ids):
         raise errors.UNKNOWN_TAG()
-    changed_tags = set(tags) ^ {tag for tag in applied_tag_ids if tag in available_tags}
-    if not is_moderator and any(available_tags[tag].moderated for tag in changed_tags):
+    changed_ids = set(distinct_ids) ^ {tag_id for tag_id in applied_tag_ids if tag_id in tags_by_id}
+    if not is_moderator and any(tags_by_id[tag_id].moderated for tag_id in changed_ids):
         raise PermissionDenied(
             Denial(
                 guild_id=forum.guild_id,
@@ -164,11 +164,11 @@ def require_tags(
                 action="change moderated tags",
             )
         )
-    if not tags and forum.flags & ChannelFlags.REQUIRE_TAG:
-        if not is_moderator and all(tag.moderated for tag in available_tags.values()):
+    if not distinct_ids and forum.flags & ChannelFlags.REQUIRE_TAG:
+        if not is_moderator and all(tag.moderated for tag in tags_by_id.values()):
             raise errors.NO_TAGS_FOR_NON_MODERATORS()
         raise errors.TAG_REQUIRED()
-    return tags
+    return distinct_ids
 
 
 def require_can_edit(call: Call, channel_access: ChannelAccess, row: ChannelRow, body: UpdateChannel) -> None:

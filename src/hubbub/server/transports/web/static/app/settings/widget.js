@@ -74,7 +74,7 @@ async function drawPreview({ context, guildId, guild }, node) {
   const image = h("img", { class: "widget-image", alt: t("Widget of {name}", { name: guild.name }) });
   const code = h("textarea", { rows: "3", readonly: true, class: "code-input", "aria-label": t("HTML code") });
   const style = choiceSetting(t("Style"), STYLE_OPTIONS);
-  const drawPreview = () => {
+  const showStyle = () => {
     image.src = `${imagePath}?style=${style.read()}`;
     code.value = embedCode(guild, `${context.webUrl}${imagePath}?style=${style.read()}`, widget.instant_invite);
   };
@@ -87,9 +87,9 @@ async function drawPreview({ context, guildId, guild }, node) {
   style.node.addEventListener("change", event => {
     // The style is not part of the form.
     event.stopPropagation();
-    drawPreview();
+    showStyle();
   });
-  drawPreview();
+  showStyle();
   setChildren(
     node,
     settingsSection(

@@ -21,9 +21,9 @@ export function loadAndShow(view, title, load, build) {
   const status = h("p", { class: "muted", role: "status" }, t("Loading…"));
   runAndReport(async () => {
     try {
-      const content = await load();
+      const loadedData = await load();
       // The user may have opened another screen.
-      if (status.isConnected) view.setContent(title, build(content));
+      if (status.isConnected) view.setContent(title, build(loadedData));
     } catch (error) {
       status.textContent = t("This could not be loaded. Open the screen again.");
       throw error;
@@ -48,8 +48,8 @@ export function createReload(node, load, show) {
     timer = setTimeout(() => {
       if (!node.isConnected) return;
       runAndReport(async () => {
-        const content = await load();
-        if (node.isConnected) show(content);
+        const loadedData = await load();
+        if (node.isConnected) show(loadedData);
       });
     }, CONTENT_RELOAD_DELAY_MS);
   };
