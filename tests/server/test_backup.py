@@ -422,7 +422,7 @@ def test_a_backup_lists_files_that_were_already_missing(
     delete_attachment(backup)
     copy = tmp_path / "copy"
     assert cli.main(["backup", str(copy), "--data", str(backup)]) == 0
-    assert "1 files are missing in the file store" in capsys.readouterr().out
+    assert "Files that are missing in the file store: 1." in capsys.readouterr().out
 
     [key] = json.loads((copy / "manifest.json").read_bytes())["missing_files"]
     assert key.startswith("attachments/")

@@ -501,6 +501,8 @@ def test_an_unknown_command_or_flag_is_rejected(arguments: list[str], capsys: py
         ("dev --xyzzy", "unrecognized arguments: --xyzzy"),
         ("frobnicate", "unknown value 'frobnicate'; hubbub --help lists the values"),
         ("admin frobnicate", "unknown value 'frobnicate'; hubbub admin --help lists the values"),
+        ("--data x serve", "write --data after the name of the command: hubbub NAME --data x"),
+        ("admin --data x list-users", "write --data after the name of the command: hubbub admin NAME --data x"),
         ("admin", "name an ACTION; hubbub admin --help lists them"),
         ("world", "name an ACTION; hubbub world --help lists them"),
     ],

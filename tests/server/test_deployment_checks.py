@@ -36,6 +36,7 @@ async def test_a_server_without_a_proxy_has_no_problems(tmp_path: Path) -> None:
         assert [found_with_token[subject].level for subject in ("upload", "cdn range")] == ["ok", "ok"]
         # The certificate of a rehearsal is not trusted by this process.
         assert found_with_token["voice"].message.startswith("TLS with ")
+        assert "set SSL_CERT_FILE" in found_with_token["voice"].fix
 
         assert (await check_deployment(server.url, "invalid"))["account"].message.endswith("401 401: Unauthorized")
 

@@ -3,6 +3,7 @@
 import socket
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -10,6 +11,7 @@ from hubbub.server import cli
 from hubbub.server.core.config import ActivitiesConfig, Config, MailConfig
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.doctor import Finding, check_chat_client, run_checks
+from tests.journeys.processes import running_server
 from tests.smtp import run_smtp_server
 
 
@@ -84,6 +86,13 @@ async def test_a_port_in_use_is_a_problem(tmp_path: Path) -> None:
         listener.listen()
         finding = (await run_doctor(port=listener.getsockname()[1]))["port"]
     assert (finding.level, finding.fix) == ("problem", "stop the program that listens there, or set another --port")
+
+
+async def test_the_port_of_a_running_server_is_not_a_problem(tmp_path: Path) -> None:
+    async with running_server(tmp_path, "dev") as server:
+        port = urlsplit(server.url).port
+        finding = (await run_doctor(port=port))["port"]
+    assert (finding.level, finding.message) == ("note", f"a running server listens on 127.0.0.1:{port}")
 
 
 @pytest.mark.parametrize(

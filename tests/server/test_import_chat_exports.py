@@ -248,7 +248,7 @@ def test_a_dry_run_reports_what_cannot_be_imported(tmp_path: Path) -> None:
     report = check(ChatExportSource(folder), NOW_MS)
 
     assert report.counts["messages"] == 3
-    assert any("1 attachments are not in the export" in note for note in report.notes)
+    assert any("Attachments that the export does not contain: 1." in note for note in report.notes)
 
 
 @pytest.mark.parametrize(

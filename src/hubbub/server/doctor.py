@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import errno
+import http.client
 import logging
 import os
 import secrets
@@ -66,7 +67,7 @@ async def run_checks(config: Config) -> AsyncIterator[Finding]:
     yield await _check_mail(config)
     if "api" in config.roles:
         yield check_chat_client()
-    yield _check_port(config)
+    yield await asyncio.to_thread(_check_port, config)
     yield _check_public_url(config)
     yield _check_voice(config)
     yield _check_activities(config)
@@ -348,10 +349,30 @@ def _check_port(config: Config) -> Finding:
                 errno.EACCES: "ports below 1024 need privileges; set another --port and use a reverse proxy",
                 errno.EADDRNOTAVAIL: "this machine does not have that address; set another --host",
             }.get(error.errno or 0, "set another --host or --port")
+            if error.errno == errno.EADDRINUSE and _is_server_running(config):
+                return Finding(
+                    "note",
+                    "port",
+                    f"a running server listens on {config.host}:{config.port}",
+                    "stop it before you start another one with this port",
+                )
             return Finding(
                 "problem", "port", f"cannot listen on {config.host}:{config.port}: {error.strerror or error}", fix
             )
     return Finding("ok", "port", f"{config.host}:{config.port} is free")
+
+
+def _is_server_running(config: Config) -> bool:
+    """Return whether the program that listens on the address of a configuration responds like a server of Hubbub."""
+    connection = http.client.HTTPConnection(config.host, config.port, timeout=CHECK_TIMEOUT_SECONDS)
+    try:
+        connection.request("GET", "/healthz")
+        response = connection.getresponse()
+        return response.status == http.HTTPStatus.OK and response.read(8).strip() == b"ok"
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
 
 
 def _check_voice(config: Config) -> Finding:

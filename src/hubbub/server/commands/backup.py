@@ -85,9 +85,8 @@ def _create(config: Config, arguments: argparse.Namespace) -> int:
     if manifest.files is None:
         print("The backup does not include the files of the file store.")
     if manifest.missing_files:
-        print(
-            f"{len(manifest.missing_files)} files are missing in the file store; {manifests.MANIFEST_FILE} lists them."
-        )
+        count = len(manifest.missing_files)
+        print(f"Files that are missing in the file store: {count}. {manifests.MANIFEST_FILE} lists them.")
     print(f"To check it: hubbub backup drill {destination}")
     if config.database_url is None:
         print(f"To run a server with it: hubbub serve --data {destination}")

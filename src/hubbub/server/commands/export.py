@@ -43,9 +43,7 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
     for name, count in summary.counts.items():
         print(f"  {name}: {count}")
     if summary.missing_file_count:
-        print(
-            f"{summary.missing_file_count} files are missing in the file store, so the archive does not contain them."
-        )
+        print(f"Files that are missing in the file store, and therefore in the archive: {summary.missing_file_count}")
     print(f"To import it on another server: hubbub import {output} --owner USERNAME")
     return 0
 

@@ -17,6 +17,8 @@ CONNECTION_ERRORS: Final = (aiohttp.ClientError, OSError, TimeoutError)
 """Errors of a request whose response cannot be read."""
 _UNREACHABLE_STATUSES: Final = (502, 503, 504)
 """Statuses with which proxies report that the server behind them does not respond."""
+_LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "::1")
+"""Hosts whose certificate hubbub dev may have issued."""
 
 
 class DeploymentTarget:
@@ -92,11 +94,17 @@ def connection_problem(subject: str, url: str, error: BaseException) -> Finding:
     host = urlsplit(url).netloc
     if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError | ssl.SSLError):
         reason = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
+        fix = "install a certificate for this host with its intermediate certificates (fullchain.pem)"
+        if urlsplit(url).hostname in _LOOPBACK_HOSTS:
+            fix = (
+                "hubbub dev has its own certificate authority: set SSL_CERT_FILE to the path at voice.authority in its "
+                "ready file; for hubbub serve, " + fix
+            )
         return Finding(
             "problem",
             subject,
             f"TLS with {host} failed: {getattr(reason, 'verify_message', '') or reason}",
-            "install a certificate for this host with its intermediate certificates (fullchain.pem)",
+            fix,
         )
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return Finding("problem", subject, f"the name {host} does not resolve", "create its DNS records")

@@ -477,7 +477,7 @@ class ChatExportSource:
                         yield SourceFile(
                             cdn_urls.attachment_key(int(attachment.id)), path.stat().st_size, None, str(path)
                         )
-        note = f"{missing_count} attachments are not in the export; export again with its media option to include them."
+        note = f"Attachments that the export does not contain: {missing_count}. Export again with its media option."
         if missing_count and note not in self.notes:
             self.notes.append(note)
 
