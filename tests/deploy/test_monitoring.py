@@ -110,6 +110,18 @@ def test_the_dashboard_has_a_row_for_each_golden_signal() -> None:
         assert grid_position["x"] + grid_position["w"] <= 24
 
 
+def test_panels_of_errors_say_that_there_are_none() -> None:
+    panels = list(find_panels(json.loads(DASHBOARD.read_text())["panels"]))
+    titles = [panel["title"] for panel in panels if panel["type"] == "row"]
+    rows = [panels.index(panel) for panel in panels if panel["title"] in ("Errors", titles[titles.index("Errors") + 1])]
+    for panel in panels[rows[0] + 1 : rows[1]]:
+        # Prometheus has no series of an error that has not occurred yet.
+        expressions = [target["expr"] for target in panel["targets"]]
+        assert panel["fieldConfig"]["defaults"].get("noValue") or all("or vector(0)" in each for each in expressions), (
+            panel["title"]
+        )
+
+
 def test_every_alert_explains_itself() -> None:
     rules = [rule for group in yaml.safe_load(ALERTS.read_text())["groups"] for rule in group["rules"]]
     assert len({rule["alert"] for rule in rules}) == len(rules)
