@@ -72,10 +72,11 @@ class InteractionLoad:
         self._url = subject.connection_info["url"]
         self._interaction_request = interaction_request
 
-    async def run(self, count: int) -> None:
+    async def run(self, count: int, batch_size_max: int = BATCH_SIZE) -> None:
         """Run interactions in batches, each with its callback."""
-        for started_count in range(0, count, BATCH_SIZE):
-            batch_size = min(BATCH_SIZE, count - started_count)
+        for started_count in range(0, count, batch_size_max):
+            batch_size = min(batch_size_max, count - started_count)
+            self.app.send_heartbeat()
             await send_requests(self._url, [self._interaction_request] * batch_size, CONNECTION_COUNT)
             await wait_until(lambda batch_size=batch_size: len(self.app.interactions) >= batch_size)
             callbacks = [callback_request(*interaction) for interaction in self.app.interactions]

@@ -26,12 +26,25 @@ runpy.run_module("bench.server", run_name="__main__", alter_sys=True)
 """
 """Code that starts `bench.server` with the garbage collection thresholds of `hubbub serve`, also in an older checkout."""
 
+INSTRUCTIONS_START_CODE = (
+    """
+import time
+started_at, started_at_ns, read_time = time.time(), time.time_ns(), time.time
+time.time = lambda: started_at + (read_time() - started_at) / 40
+time.time_ns = lambda: started_at_ns + int((read_time() - started_at) * 1e9 / 40)
+"""
+    + START_CODE
+)
+"""The same with a clock that runs 40 times slower, because the process does: deadlines of applications apply as usual."""
+
+_INSTRUCTIONS_PATTERN = re.compile(r"^(?:summary|totals): (\d+)", re.MULTILINE)
 _SEQUENCE_PATTERN = re.compile(rb'"s":(\d+)')
 
 
 def checkout_environment(checkout: Path) -> dict[str, str]:
     """Return the environment variables of a process that runs the code of a checkout."""
-    return {**os.environ, "PYTHONPATH": os.pathsep.join((str(checkout / "src"), str(checkout)))}
+    # Equal seeds of hashes make the number of instructions comparable.
+    return {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join((str(checkout / "src"), str(checkout)))}
 
 
 def find_cpu_clock(process_id: int) -> int | None:
@@ -48,10 +61,13 @@ def find_cpu_clock(process_id: int) -> int | None:
 class Subject:
     """A process under test whose CPU time and memory can be measured."""
 
+    work_divisor = 1
+    """Number by which a comparison divides the amount of its work, because the process is slow."""
+
     def __init__(self, *arguments: str, checkout: Path = CHECKOUT) -> None:
         # -P keeps the working directory out of the module path, so that the code of `checkout` is used.
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-c", START_CODE, *arguments],
+            [*self._build_command(), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -65,6 +81,10 @@ class Subject:
         """URL of the process, and the tokens and IDs of its world."""
         self._process_metrics = psutil.Process(self.process.pid)
         self._cpu_clock = find_cpu_clock(self.process.pid)
+
+    def _build_command(self) -> list[str]:
+        """Return the command that runs `bench.server`, without the arguments of the latter."""
+        return [sys.executable, "-P", "-c", START_CODE]
 
     def cpu_seconds(self) -> float:
         """Return the CPU time so far, in seconds."""
@@ -119,6 +139,43 @@ class Subject:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+class InstructionSubject(Subject):
+    """A process under test that valgrind runs, and whose cost is the number of instructions that it executes.
+
+    Other programs on the machine hardly change this number."""
+
+    work_divisor = 10
+
+    def __init__(self, *arguments: str, output_folder: str, checkout: Path = CHECKOUT) -> None:
+        """Start the process; `output_folder` is an empty folder for the output of valgrind."""
+        self._output_folder = Path(output_folder)
+        self._instruction_count: int | None = None
+        """The instructions that were counted so far; None before the first measurement."""
+        super().__init__(*arguments, checkout=checkout)
+
+    def _build_command(self) -> list[str]:
+        return [
+            *("valgrind", "--quiet", "--tool=callgrind", "--instr-atstart=no"),
+            f"--callgrind-out-file={self._output_folder}/counts.%p",
+            *(sys.executable, "-P", "-c", INSTRUCTIONS_START_CODE),
+        ]
+
+    def cpu_seconds(self) -> float:
+        """Return the number of instructions since the first call, in millions; a cost "in microseconds" is a number of them."""
+        if self._instruction_count is None:
+            self._instruction_count = 0
+            self._control("--instr=on")
+        else:
+            self._control("--dump")
+            for file in self._output_folder.glob(f"counts.{self.process.pid}.*"):
+                self._instruction_count += int(_INSTRUCTIONS_PATTERN.findall(file.read_text())[-1])
+                file.unlink()
+        return self._instruction_count / 1e6
+
+    def _control(self, option: str) -> None:
+        subprocess.run(["callgrind_control", option, str(self.process.pid)], check=True, capture_output=True)
 
 
 class HttpConnection(asyncio.Protocol):
