@@ -1,4 +1,4 @@
-"""Type checkers reject misspelled names of SDK objects in a user's program."""
+"""Type checkers reject misspelled names of SDK objects and of results of the pytest plugin in a user's program."""
 
 import os
 import re
@@ -10,9 +10,11 @@ from tests.contract.tables import SOURCE
 
 CORRECT_PROGRAM = """
 from hubbub.protocol.resources.lobbies import CREATE_LOBBY, CreateLobby, Lobby
+from hubbub.protocol.resources.messages import MESSAGE_CREATE
 from hubbub.protocol.resources.users import GET_USER
 from hubbub.sdk import Activity, ActivityParty, ApiError, AuthorizationTokenType, Client, ClientCreateOptions, ClientResult
 from hubbub.sdk import LobbyHandle, SdkError, UserHandle
+from hubbub.testing import Platform
 
 
 async def play(token: str) -> str | None:
@@ -33,6 +35,15 @@ async def play(token: str) -> str | None:
 
 def report(result: ClientResult) -> str:
     return f"{result.type.label}: {result.error} ({result.status.label})"
+
+
+def test_greeting(hubbub: Platform) -> None:
+    alice, bob = hubbub.users["alice"], hubbub.users["bob"]
+    content: str = alice.send_message("general", "hello").model.content
+    author_id: int = bob.expect(MESSAGE_CREATE, content=content).model.author.id
+    names: list[str] = [message.author.username for message in bob.read("general").models]
+    now_ms: int = hubbub.clock.advance(minutes=5).model.now_ms
+    raw = bob.expect("MESSAGE_CREATE")["content"]
 
 
 async def create_lobby(client: Client) -> int:
@@ -80,6 +91,18 @@ async def call() -> None:
         print(error.kind.kode, error.stats)
     except SdkError as error:
         print(error.reslt, error.result.retry_afer)
+
+
+from hubbub.protocol.resources.messages import MESSAGE_CREATE
+from hubbub.testing import Platform
+
+
+def test_greeting(hubbub: Platform) -> None:
+    alice = hubbub.users["alice"]
+    alice.send_message("general", "hello").model.contnet
+    alice.expect(MESSAGE_CREATE).model.auther
+    hubbub.clock.advance(minutes=5).model.noww
+    alice.delete("1").model.content
 """
 
 EXPECTED_ERRORS = {
@@ -102,6 +125,10 @@ EXPECTED_ERRORS = {
     (30, '"ApiError" has no attribute "stats"'),
     (32, '"SdkError" has no attribute "reslt"'),
     (32, '"ClientResult" has no attribute "retry_afer"'),
+    (41, '"Message" has no attribute "contnet"'),
+    (42, '"DispatchedMessage" has no attribute "auther"'),
+    (43, '"ClockState" has no attribute "noww"'),
+    (44, '"None" has no attribute "content"'),
 }
 """Line, and a part of the message, of every error in WRONG_PROGRAM."""
 

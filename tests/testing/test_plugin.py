@@ -58,7 +58,7 @@ def run_project(pytester: pytest.Pytester) -> ProjectRunner:
 
 def test_users_act_in_a_synchronous_test(run_project: ProjectRunner) -> None:
     # With `-W error`, an open resource or a swallowed error fails the test.
-    run_project("users.py", ini=LONG_TIMEOUT_INI + ASYNCIO_INI, arguments=("-W", "error")).assert_outcomes(passed=8)
+    run_project("users.py", ini=LONG_TIMEOUT_INI + ASYNCIO_INI, arguments=("-W", "error")).assert_outcomes(passed=9)
 
 
 def test_every_test_has_its_own_world(run_project: ProjectRunner) -> None:
@@ -99,7 +99,7 @@ def test_the_server_of_tests_whose_fixtures_use_a_platform_starts_with_their_col
 def test_xdist_workers_have_separate_platforms(run_project: ProjectRunner) -> None:
     result = run_project("worlds.py", "users.py", "village.toml", arguments=("-n", "2", "--dist", "loadfile"))
 
-    result.assert_outcomes(passed=18)
+    result.assert_outcomes(passed=19)
 
 
 def test_xdist_workers_share_one_server(run_project: ProjectRunner) -> None:

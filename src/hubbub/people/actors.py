@@ -14,18 +14,19 @@ from hubbub.people.errors import EventNotReceived, RequestRejected, UnexpectedEv
 from hubbub.people.expectations import (
     contains_fields,
     find_differences,
+    find_event,
     format_difference,
-    require_event_name,
 )
-from hubbub.people.results import Result, ResultList
+from hubbub.people.results import Result, wrap_body
 from hubbub.people.sessions import ActorSession, EventPredicate, ReceivedEvent, format_event
 from hubbub.protocol.control.expectations import Difference
 from hubbub.protocol.control.faults import SETTLE
 from hubbub.protocol.flags import ApplicationFlags as Flags
 from hubbub.protocol.intents import Intents
-from hubbub.protocol.operation import BodyT, Operation, ResultT
+from hubbub.protocol.operation import BodyT, Event, Operation, PayloadT, ResultT
 from hubbub.protocol.request_paths import build_path
 from hubbub.protocol.resources.applications import GET_MY_APPLICATION
+from hubbub.protocol.resources.gateway import READY, Ready
 
 PRIVILEGED_INTENT_FLAGS: Final = {
     Intents.GUILD_MEMBERS: Flags.GATEWAY_GUILD_MEMBERS | Flags.GATEWAY_GUILD_MEMBERS_LIMITED,
@@ -55,7 +56,7 @@ class ActorClient:
         """Send a request to the public API with this actor's token; return the decoded response."""
         __tracebackhide__ = True
         body = (await self._exchange(method, path, json=json, **options)).decode()
-        return Result(body) if isinstance(body, dict) else ResultList(body) if isinstance(body, list) else body
+        return wrap_body(body)
 
     async def send(
         self,
@@ -66,12 +67,15 @@ class ActorClient:
         data: aiohttp.FormData | None = None,
         **parameters: str,
     ) -> Any:
-        """Send an operation with an untyped JSON body, and return the decoded JSON of the response; `call` is the typed form.
+        """Send an operation with an untyped JSON body, and return its result as JSON with its model.
 
-        `parameters` are the parameters of its path."""
+        `call` sends a typed body and returns the model. `parameters` are the parameters of the path."""
         __tracebackhide__ = True
         path = build_path(operation, parameters)
-        return await self.request(operation.method, f"{path}?{urlencode(query)}" if query else path, json, data=data)
+        response = await self._exchange(
+            operation.method, f"{path}?{urlencode(query)}" if query else path, json=json, data=data
+        )
+        return wrap_body(response.decode(), operation.result)
 
     async def call(
         self,
@@ -100,12 +104,12 @@ class ActorClient:
 
     # Gateway
 
-    async def connect(self) -> Result:
+    async def connect(self) -> Result[Ready]:
         """Connect to the gateway, unless the actor is connected; return READY."""
         session = await self.ensure_session()
-        return Result(session.ready)
+        return Result.of(session.ready, READY.payload)
 
-    async def disconnect(self) -> Result:
+    async def disconnect(self) -> Result[None]:
         """Disconnect from the gateway; the events received so far are discarded."""
         session, self.session = self.session, None
         if session is not None:
@@ -127,15 +131,20 @@ class ActorClient:
         return None
 
     async def expect(
-        self, event: str, where: EventPredicate | None, timeout_seconds: float | None, fields: Mapping[str, Any]
-    ) -> Result:
+        self,
+        event: Event[PayloadT] | str,
+        where: EventPredicate | None,
+        timeout_seconds: float | None,
+        fields: Mapping[str, Any],
+    ) -> Result[PayloadT]:
         """Return the data of the next event of this name that contains `fields` and satisfies `where`.
 
         An event that has arrived and was not returned before is returned immediately. If none arrives within
         `timeout_seconds`, `EventNotReceived` is raised with the differences of the most similar event.
         """
         __tracebackhide__ = True
-        require_event_name(event)
+        declared_event = find_event(event)
+        event = declared_event.name
         is_first_connection = self.session is None
         # A session that has ended is not replaced, because its events are lost; the failure reports that.
         session = self.session or await self.ensure_session()
@@ -159,14 +168,16 @@ class ActorClient:
             explanation = await self.context.explain_missing(self.id, event)
             lines[1:1] = [explanation] if explanation else []
             raise EventNotReceived("\n".join(lines), error.received, differences) from None
-        return Result(data)
+        return Result.of(data, declared_event.payload)
 
-    async def expect_none(self, event: str, where: EventPredicate | None, fields: Mapping[str, Any]) -> Result:
+    async def expect_none(
+        self, event: Event[Any] | str, where: EventPredicate | None, fields: Mapping[str, Any]
+    ) -> Result[None]:
         """Raise `UnexpectedEvent` if an earlier action caused a matching event that was not returned before.
 
         This waits only until pending events have arrived."""
         __tracebackhide__ = True
-        require_event_name(event)
+        event = find_event(event).name
         session = await self.ensure_session()
         await self.wait_for_delivery(session)
         position = session.find(event, _combine_predicates(where, fields))

@@ -10,23 +10,26 @@ from hubbub.people.errors import InvalidArgument
 from hubbub.people.named_objects import suggest
 from hubbub.protocol import resources
 from hubbub.protocol.control.expectations import Difference
-from hubbub.protocol.operation import events_of
+from hubbub.protocol.operation import Event, PayloadT, events_of
 
 
 @cache
-def event_names() -> frozenset[str]:
-    """Return the names of all gateway events."""
+def events_by_name() -> dict[str, Event[Any]]:
+    """Return all gateway events by name."""
     modules = [
         importlib.import_module(f"{resources.__name__}.{module.name}")
         for module in pkgutil.iter_modules(resources.__path__)
     ]
-    return frozenset(event.name for module in modules for event in events_of(module))
+    return {event.name: event for module in modules for event in events_of(module)}
 
 
-def require_event_name(name: str) -> None:
-    """Raise `InvalidArgument` if no gateway event has this name."""
-    if name not in event_names():
-        raise InvalidArgument("event", f"there is no event {name!r}{suggest(name.upper(), event_names())}")
+def find_event(event: Event[PayloadT] | str) -> Event[PayloadT]:
+    """Return the declared event with a name; raise `InvalidArgument` if there is none. A declared event is returned unchanged."""
+    if not isinstance(event, str):
+        return event
+    if event not in events_by_name():
+        raise InvalidArgument("event", f"there is no event {event!r}{suggest(event.upper(), events_by_name())}")
+    return events_by_name()[event]
 
 
 def contains_fields(fields: Mapping[str, Any], data: Any) -> bool:

@@ -17,12 +17,13 @@ from hubbub.people.sessions import ActorSession
 from hubbub.protocol.control.ready import WorldApplication
 from hubbub.protocol.enums import CommandType, InteractionType
 from hubbub.protocol.flags import MessageFlags
+from hubbub.protocol.resources.interaction_callbacks import AutocompleteChoice
 from hubbub.protocol.resources.interactions import (
     CREATE_INTERACTION,
     GET_CHANNEL_APPLICATION_COMMAND_INDEX,
     INTERACTION_FAILURE,
 )
-from hubbub.protocol.resources.messages import MESSAGE_CREATE, MESSAGE_DELETE, MESSAGE_UPDATE
+from hubbub.protocol.resources.messages import MESSAGE_CREATE, MESSAGE_DELETE, MESSAGE_UPDATE, DispatchedMessage
 
 _nonce_numbers: Final = itertools.count(1)
 
@@ -35,7 +36,7 @@ class InteractionClient(MessagingClient):
 
     def __init__(self, context: PlatformContext, name: str, user_id: str, token: str) -> None:
         super().__init__(context, name, user_id, token)
-        self._modals: dict[str, Result] = {}
+        self._modals: dict[str, Result[Any]] = {}
         """Modals that the user has received, by ID."""
 
     async def run(
@@ -48,7 +49,7 @@ class InteractionClient(MessagingClient):
         timeout_seconds: float | None,
         *,
         wait_for_answer: bool = True,
-    ) -> Result:
+    ) -> Result[Any]:
         """Run a command and return the response. With `wait_for_answer`, the answer replaces a deferred response."""
         __tracebackhide__ = True
         channel_id, guild_id = await self.resolve_channel(channel)
@@ -86,7 +87,7 @@ class InteractionClient(MessagingClient):
         values: Mapping[str, Any],
         application: str | WorldApplication | None,
         timeout_seconds: float | None,
-    ) -> ResultList:
+    ) -> ResultList[AutocompleteChoice]:
         """Return the application's choices for `option`, whose typed text is among the `values`."""
         __tracebackhide__ = True
         channel_id, guild_id = await self.resolve_channel(channel)
@@ -97,7 +98,9 @@ class InteractionClient(MessagingClient):
         response = await self._send_interaction(
             interaction_type, channel_id, guild_id, command_object["application_id"], data, None, timeout_seconds
         )
-        return ResultList(response["choices"])
+        choices: ResultList[AutocompleteChoice] = ResultList(response["choices"])
+        choices.model_type = AutocompleteChoice
+        return choices
 
     async def use_component(
         self,
@@ -108,7 +111,7 @@ class InteractionClient(MessagingClient):
         timeout_seconds: float | None,
         *,
         wait_for_answer: bool = True,
-    ) -> Result:
+    ) -> Result[Any]:
         """Click a button or choose the values of a select; return the response.
 
         The response is a new message, the updated message with the component, or a modal.
@@ -168,7 +171,7 @@ class InteractionClient(MessagingClient):
         timeout_seconds: float | None,
         *,
         wait_for_answer: bool = True,
-    ) -> Result:
+    ) -> Result[Any]:
         """Submit a modal with values by custom_id or label; return the response.
 
         `modal` is a modal, its ID, or None for the latest one that the user received.
@@ -245,7 +248,7 @@ class InteractionClient(MessagingClient):
         files: Sequence[File] = (),
         *,
         wait_for_answer: bool = True,
-    ) -> Result:
+    ) -> Result[Any]:
         """Send an interaction and return the response; raise `InteractionFailed` if the application does not respond.
 
         Without a new message, the response is the message of the component, or an empty object."""
@@ -284,7 +287,8 @@ class InteractionClient(MessagingClient):
             # Only INTERACTION_SUCCESS has arrived. If the gateway is re-reading the guild, the response follows later.
             await self.wait_for_delivery(session)
             outcome.record_late_response()
-        result = Result(outcome.response if outcome.response is not None else message or {})
+        result: Result[Any] = Result(outcome.response if outcome.response is not None else message or {})
+        result.model_type = outcome.response_model if result else None
         result.component_message, result.is_modal = message, outcome.is_modal
         if outcome.is_modal:
             self._modals[result["id"]] = result
@@ -294,8 +298,8 @@ class InteractionClient(MessagingClient):
         return result
 
     async def _wait_for_answer(
-        self, session: ActorSession, deferred: Result, application_id: str, timeout_seconds: float
-    ) -> Result:
+        self, session: ActorSession, deferred: Result[Any], application_id: str, timeout_seconds: float
+    ) -> Result[Any]:
         """Return the message that replaces a deferred response; raise `InteractionFailed` on timeout or if it is deleted."""
         __tracebackhide__ = True
 
@@ -317,7 +321,7 @@ class InteractionClient(MessagingClient):
         position = session.find(MESSAGE_UPDATE.name, is_answer)
         if position is None:
             raise InteractionFailed(f"{name} deferred its response to {self.name} and deleted it")
-        answer = Result(session.consume(position))
+        answer = Result.of(session.consume(position), DispatchedMessage)
         answer.component_message = deferred.component_message
         return answer
 

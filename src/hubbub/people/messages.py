@@ -13,7 +13,7 @@ from hubbub.people.errors import InvalidArgument
 from hubbub.people.results import Result, ResultList
 from hubbub.people.sessions import ActorSession
 from hubbub.protocol.ids import UserId
-from hubbub.protocol.operation import Operation
+from hubbub.protocol.operation import Operation, ResultT
 from hubbub.protocol.resources.channels import GET_CHANNEL
 from hubbub.protocol.resources.direct_messages import CREATE_DM, CreateDm
 from hubbub.protocol.resources.messages import (
@@ -25,6 +25,7 @@ from hubbub.protocol.resources.messages import (
     MESSAGE_DELETE,
     MESSAGE_UPDATE,
     UPDATE_MESSAGE,
+    Message,
 )
 from hubbub.protocol.resources.reactions import ADD_MY_MESSAGE_REACTION
 
@@ -43,12 +44,12 @@ class MessagingClient(ActorClient):
 
     async def send_message(
         self, channel: ChannelReference, body: Mapping[str, Any], files: Mapping[str, bytes]
-    ) -> Result:
+    ) -> Result[Message]:
         """Send a message; `files` contains the content of each file by filename. Return the message."""
         __tracebackhide__ = True
         session = await self.ensure_session()
         channel_id, _ = await self.resolve_channel(channel)
-        message: Result = await self.send_with_files(
+        message: Result[Message] = await self.send_with_files(
             CREATE_MESSAGE, dict(body), list(files.items()), channel_id=channel_id
         )
         # The user also receives an event for their own message, which the caller already has.
@@ -57,7 +58,7 @@ class MessagingClient(ActorClient):
 
     async def reply(
         self, message: MessageReference, body: Mapping[str, Any], channel: ChannelReference | None = None
-    ) -> Result:
+    ) -> Result[Message]:
         """Reply to a message; return the reply."""
         __tracebackhide__ = True
         replied_to = await self.resolve_message(message, channel)
@@ -66,18 +67,18 @@ class MessagingClient(ActorClient):
 
     async def edit(
         self, message: MessageReference, body: Mapping[str, Any], channel: ChannelReference | None = None
-    ) -> Result:
+    ) -> Result[Message]:
         """Edit a message of this user; return the message."""
         __tracebackhide__ = True
         session = await self.ensure_session()
         target = await self.resolve_message(message, channel)
-        edited_message: Result = await self.send(
+        edited_message: Result[Message] = await self.send(
             UPDATE_MESSAGE, dict(body), channel_id=target["channel_id"], message_id=target["id"]
         )
         await self._consume_own_event(session, MESSAGE_UPDATE.name, target["id"])
         return edited_message
 
-    async def delete(self, message: MessageReference, channel: ChannelReference | None = None) -> Result:
+    async def delete(self, message: MessageReference, channel: ChannelReference | None = None) -> Result[None]:
         """Delete a message of this user, or of another user with the permission for it."""
         __tracebackhide__ = True
         session = await self.ensure_session()
@@ -86,7 +87,9 @@ class MessagingClient(ActorClient):
         await self._consume_own_event(session, MESSAGE_DELETE.name, target["id"])
         return Result()
 
-    async def react(self, message: MessageReference, emoji: str, channel: ChannelReference | None = None) -> Result:
+    async def react(
+        self, message: MessageReference, emoji: str, channel: ChannelReference | None = None
+    ) -> Result[None]:
         """Add a reaction to a message."""
         __tracebackhide__ = True
         target = await self.resolve_message(message, channel)
@@ -94,11 +97,11 @@ class MessagingClient(ActorClient):
             ADD_MY_MESSAGE_REACTION, channel_id=target["channel_id"], message_id=target["id"], emoji_name=emoji
         )
 
-    async def read(self, channel: ChannelReference, limit: int) -> ResultList:
+    async def read(self, channel: ChannelReference, limit: int) -> ResultList[Message]:
         """Return the latest messages of a channel, newest first."""
         __tracebackhide__ = True
         channel_id, _ = await self.resolve_channel(channel)
-        messages: ResultList = await self.send(LIST_MESSAGES, query={"limit": limit}, channel_id=channel_id)
+        messages: ResultList[Message] = await self.send(LIST_MESSAGES, query={"limit": limit}, channel_id=channel_id)
         return messages
 
     async def resolve_message(
@@ -121,7 +124,7 @@ class MessagingClient(ActorClient):
                 "message", f"{self.name} has not received the message {message}; name its channel to read it there"
             )
         channel_id, _ = await self.resolve_channel(channel)
-        fetched_message: Result = await self.send(GET_MESSAGE, channel_id=channel_id, message_id=message)
+        fetched_message: Result[Message] = await self.send(GET_MESSAGE, channel_id=channel_id, message_id=message)
         return fetched_message
 
     async def send_with_files(
@@ -143,12 +146,12 @@ class MessagingClient(ActorClient):
 
     async def connect_and_send(
         self,
-        operation: Operation[Any, Any],
+        operation: Operation[Any, ResultT],
         body: Any = None,
         *,
         query: Mapping[str, Any] | None = None,
         **parameters: str,
-    ) -> Result:
+    ) -> Result[ResultT]:
         """Connect to the gateway, then send an operation; return its result, or an empty object."""
         __tracebackhide__ = True
         await self.ensure_session()

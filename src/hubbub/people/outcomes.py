@@ -1,7 +1,7 @@
 """The outcome of an interaction, determined from the events that its user receives."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from hubbub.people.sessions import ActorSession
 from hubbub.protocol.resources.interactions import (
@@ -10,8 +10,13 @@ from hubbub.protocol.resources.interactions import (
     INTERACTION_FAILURE,
     INTERACTION_MODAL_CREATE,
     INTERACTION_SUCCESS,
+    AutocompleteResponse,
+    ModalCreated,
 )
-from hubbub.protocol.resources.messages import MESSAGE_CREATE, MESSAGE_UPDATE
+from hubbub.protocol.resources.messages import MESSAGE_CREATE, MESSAGE_UPDATE, DispatchedMessage
+
+Response: TypeAlias = DispatchedMessage | ModalCreated | AutocompleteResponse
+"""What an application can send to the user in response to an interaction."""
 
 
 class InteractionOutcome:
@@ -31,6 +36,8 @@ class InteractionOutcome:
         self._has_succeeded = False
         self.response: Any = None
         """The response: a message, a modal, or autocomplete choices."""
+        self.response_model: type[Response] = DispatchedMessage
+        """Type of the response."""
         self.is_modal = False
         """Whether the response is a modal."""
         self.failure: dict[str, Any] | None = None
@@ -59,6 +66,9 @@ class InteractionOutcome:
             self.failure = data
         elif name in (INTERACTION_MODAL_CREATE.name, APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE.name):
             self.response, self.is_modal = data, name == INTERACTION_MODAL_CREATE.name
+            self.response_model = (
+                INTERACTION_MODAL_CREATE if self.is_modal else APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE
+            ).payload
         elif name == INTERACTION_SUCCESS.name:
             self._has_succeeded = True
 

@@ -19,12 +19,12 @@ from hubbub.people.sessions import ActorSession
 from hubbub.protocol.control.ready import WorldApplication
 from hubbub.protocol.enums import ChannelType, GatewayOpcode, SkuType
 from hubbub.protocol.resources.channels import GET_CHANNEL
-from hubbub.protocol.resources.invites import ACCEPT_INVITE, CREATE_CHANNEL_INVITE
+from hubbub.protocol.resources.invites import ACCEPT_INVITE, CREATE_CHANNEL_INVITE, Invite
 from hubbub.protocol.resources.oauth2 import AUTHORIZE_OAUTH2_APPLICATION
 from hubbub.protocol.resources.relationships import SET_RELATIONSHIP
 from hubbub.protocol.resources.skus import LIST_SKUS
-from hubbub.protocol.resources.subscriptions import CREATE_PURCHASE
-from hubbub.protocol.resources.voice_states import VOICE_SERVER_UPDATE, VOICE_STATE_UPDATE
+from hubbub.protocol.resources.subscriptions import CREATE_PURCHASE, Purchase
+from hubbub.protocol.resources.voice_states import VOICE_SERVER_UPDATE, VOICE_STATE_UPDATE, VoiceState
 
 if TYPE_CHECKING:
     # The import is local, because the libraries of the module are optional.
@@ -50,18 +50,18 @@ class UserClient(InteractionClient):
 
     # Friends, guilds, authorization and purchases
 
-    async def befriend(self, user_id: str) -> Result:
+    async def befriend(self, user_id: str) -> Result[None]:
         """Send a friend request, or accept one."""
         __tracebackhide__ = True
         return await self.connect_and_send(SET_RELATIONSHIP, {}, user_id=user_id)
 
-    async def create_invite(self, channel: ChannelReference, body: Mapping[str, Any]) -> Result:
+    async def create_invite(self, channel: ChannelReference, body: Mapping[str, Any]) -> Result[Invite]:
         """Create an invite to a channel; return the invite."""
         __tracebackhide__ = True
         channel_id, _ = await self.resolve_channel(channel)
         return await self.connect_and_send(CREATE_CHANNEL_INVITE, dict(body), channel_id=channel_id)
 
-    async def join(self, code: str) -> Result:
+    async def join(self, code: str) -> Result[Invite]:
         """Accept an invite; return it."""
         __tracebackhide__ = True
         return await self.connect_and_send(ACCEPT_INVITE, {}, code=code)
@@ -98,7 +98,7 @@ class UserClient(InteractionClient):
             }
         )
 
-    async def buy(self, sku: str, guild: str | None) -> Result:
+    async def buy(self, sku: str, guild: str | None) -> Result[Purchase]:
         """Buy a SKU, given its name or ID, for a guild if it is a guild subscription; return the purchase."""
         __tracebackhide__ = True
         guild_id = None if guild is None else self.context.guild_id(guild)
@@ -218,12 +218,12 @@ class UserClient(InteractionClient):
         if voice is not None:
             await voice.close()
 
-    async def disconnect(self) -> Result:
+    async def disconnect(self) -> Result[None]:
         """Leave the call and disconnect from the gateway; the events received so far are discarded."""
         await self._close_voice()
         return await super().disconnect()
 
-    async def leave_voice(self) -> Result:
+    async def leave_voice(self) -> Result[VoiceState]:
         """Leave the current voice channel; return the new voice state. Raise `InvalidArgument` outside of voice channels."""
         __tracebackhide__ = True
         session = await self.ensure_session()
@@ -238,7 +238,7 @@ class UserClient(InteractionClient):
         state = await self._set_voice_state(
             session, {"guild_id": states[-1].get("guild_id"), "channel_id": None}, self.context.timeout_seconds
         )
-        return Result(state)
+        return Result.of(state, VOICE_STATE_UPDATE.payload)
 
     async def _set_voice_state(self, session: ActorSession, state: Mapping[str, Any], timeout_seconds: float) -> Any:
         await session.send(GatewayOpcode.VOICE_STATE_UPDATE, {"self_mute": False, "self_deaf": False, **state})

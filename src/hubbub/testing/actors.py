@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 from hubbub.people.actors import ActorClient, BotClient
 from hubbub.people.results import Result
 from hubbub.people.sessions import EventPredicate, ReceivedEvent
+from hubbub.protocol.operation import Event, PayloadT
+from hubbub.protocol.resources.gateway import Ready
 from hubbub.testing.background import Background
 
 T = TypeVar("T")
@@ -37,12 +39,12 @@ class Actor:
 
     # Gateway
 
-    def connect(self) -> Result:
+    def connect(self) -> Result[Ready]:
         """Connect to the gateway; return READY. `expect` and actions that cause events connect automatically."""
         __tracebackhide__ = True
         return self._run_action(self._client.connect(), "connect")
 
-    def disconnect(self) -> Result:
+    def disconnect(self) -> Result[None]:
         """Disconnect from the gateway; the events received so far are discarded."""
         __tracebackhide__ = True
         return self._run_action(self._client.disconnect(), "disconnect")
@@ -51,9 +53,16 @@ class Actor:
         await self._client.disconnect()
 
     def expect(
-        self, event: str, where: EventPredicate | None = None, *, within: float | None = None, **fields: Any
-    ) -> Result:
+        self,
+        event: Event[PayloadT] | str,
+        where: EventPredicate | None = None,
+        *,
+        within: float | None = None,
+        **fields: Any,
+    ) -> Result[PayloadT]:
         """Return the next event of this name: one that has already arrived, or one that arrives within `within` seconds.
+
+        `event` is a name, or the declaration of the event in `hubbub.protocol`, which gives the result its static type.
 
         Keyword arguments such as `content="pong"` are values that it must contain (objects are compared recursively).
         `where` is a predicate of its data. Each event is returned once: events that an earlier `expect` or action
@@ -61,15 +70,21 @@ class Actor:
         with the differences of the most similar one.
         """
         __tracebackhide__ = True
-        return self._run_action(self._client.expect(event, where, within, fields), f"expect {event}")
+        return self._run_action(
+            self._client.expect(event, where, within, fields),
+            f"expect {event if isinstance(event, str) else event.name}",
+        )
 
-    def expect_none(self, event: str, where: EventPredicate | None = None, **fields: Any) -> Result:
+    def expect_none(self, event: Event[Any] | str, where: EventPredicate | None = None, **fields: Any) -> Result[None]:
         """Check that no earlier action caused such an event.
 
         It waits only until pending events are delivered.
         """
         __tracebackhide__ = True
-        return self._run_action(self._client.expect_none(event, where, fields), f"expect no {event}")
+        return self._run_action(
+            self._client.expect_none(event, where, fields),
+            f"expect no {event if isinstance(event, str) else event.name}",
+        )
 
     @property
     def received_events(self) -> list[ReceivedEvent]:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from hubbub.people.actors import BotClient
 from hubbub.people.context import PlatformContext
 from hubbub.people.named_objects import NamedObjects
-from hubbub.people.results import Result, to_result
+from hubbub.people.results import Result, StructT, to_result
 from hubbub.people.users import UserClient
 from hubbub.protocol import codec
 from hubbub.protocol.control.clock import (
@@ -22,12 +22,12 @@ from hubbub.protocol.control.clock import (
     ClockState,
     SetClock,
 )
-from hubbub.protocol.control.faults import CREATE_FAULT, DELETE_FAULTS, Fault, GatewayFault, HttpFault
-from hubbub.protocol.control.rate_limits import GET_RATE_LIMITS
-from hubbub.protocol.control.ready import WorldApplication, WorldGuild, WorldLobby
-from hubbub.protocol.control.report import GET_REPORT
+from hubbub.protocol.control.faults import CREATE_FAULT, DELETE_FAULTS, Fault, FaultResult, GatewayFault, HttpFault
+from hubbub.protocol.control.rate_limits import GET_RATE_LIMITS, RateLimitReport
+from hubbub.protocol.control.ready import WorldApplication, WorldGuild, WorldLobby, WorldUser
+from hubbub.protocol.control.report import GET_REPORT, LintReport
 from hubbub.protocol.control.snapshots import Fork
-from hubbub.protocol.control.trace import GET_TRACE, TraceQuery
+from hubbub.protocol.control.trace import GET_TRACE, TraceQuery, TraceState
 from hubbub.protocol.ids import UserId, parse_wide
 from hubbub.protocol.operation import BodyT, Operation
 from hubbub.testing import bots
@@ -93,12 +93,12 @@ class Platform:
 
     # Additional users
 
-    def add_user(self, name: str, **body: Any) -> Result:
+    def add_user(self, name: str, **body: Any) -> Result[WorldUser]:
         """Create a user without guilds, who is then `users[name]`; return its ID, token and password."""
         __tracebackhide__ = True
         return self.background.run(self._add_user(name, body), f"add user {name}")
 
-    async def _add_user(self, name: str, body: dict[str, Any]) -> Result:
+    async def _add_user(self, name: str, body: dict[str, Any]) -> Result[WorldUser]:
         __tracebackhide__ = True
         # The import is local, because few tests add users, and the module imports the models of accounts.
         from hubbub.protocol.control.users import CREATE_USER, CreateUser
@@ -125,22 +125,22 @@ class Platform:
 
     # Diagnostics
 
-    def trace(self, **query: str) -> Result:
+    def trace(self, **query: str) -> Result[TraceState]:
         """Return the delivery trace: `events`, rejected requests as `refused`, and closed connections (docs/control.md)."""
         __tracebackhide__ = True
         return self.background.run(self._get(GET_TRACE, codec.convert(query, TraceQuery, strict=False)), "trace")
 
-    def rate_limits(self) -> Result:
+    def rate_limits(self) -> Result[RateLimitReport]:
         """Return the requests that a rate limit rejected, or would have rejected in the mode `report` (docs/control.md)."""
         __tracebackhide__ = True
         return self.background.run(self._get(GET_RATE_LIMITS), "rate limits")
 
-    def report(self) -> Result:
+    def report(self) -> Result[LintReport]:
         """Return the findings about applications, such as reached rate limits and unused intents (docs/control.md)."""
         __tracebackhide__ = True
         return self.background.run(self._get(GET_REPORT), "report")
 
-    async def _get(self, operation: Operation[None, Any], query: TraceQuery | None = None) -> Result:
+    async def _get(self, operation: Operation[None, StructT], query: TraceQuery | None = None) -> Result[StructT]:
         __tracebackhide__ = True
         return to_result(await self.context.control.call(operation, query=query))
 
@@ -170,23 +170,23 @@ class Clock:
         self.on_change: Callable[[ClockState], None] | None = None
         """Function called with every new state of the clock, on the thread of the actors."""
 
-    def _call(self, operation: Operation[BodyT, ClockState], body: BodyT | None = None) -> Result:
+    def _call(self, operation: Operation[BodyT, ClockState], body: BodyT | None = None) -> Result[ClockState]:
         __tracebackhide__ = True
         return self._background.run(self._call_control(operation, body), operation.path[1:])
 
-    async def _call_control(self, operation: Operation[BodyT, ClockState], body: BodyT | None) -> Result:
+    async def _call_control(self, operation: Operation[BodyT, ClockState], body: BodyT | None) -> Result[ClockState]:
         __tracebackhide__ = True
         state = await self._context.control.call(operation, body)
         if self.on_change is not None and operation is not GET_CLOCK:
             self.on_change(state)
         return to_result(state)
 
-    def get(self) -> Result:
+    def get(self) -> Result[ClockState]:
         """Return the current state of the clock."""
         __tracebackhide__ = True
         return self._call(GET_CLOCK)
 
-    def set(self, now: datetime | str) -> Result:
+    def set(self, now: datetime | str) -> Result[ClockState]:
         """Set the time, from a string like `"2026-12-01T00:00:00Z"` or a datetime (UTC if it has no time zone)."""
         __tracebackhide__ = True
         return self._call(SET_CLOCK, SetClock(now=to_utc(now)))
@@ -199,18 +199,18 @@ class Clock:
         minutes: float = 0,
         seconds: float = 0,
         milliseconds: float = 0,
-    ) -> Result:
+    ) -> Result[ClockState]:
         """Advance the time, and wait until all jobs that became due have run."""
         __tracebackhide__ = True
         step = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds, milliseconds=milliseconds)
         return self._call(ADVANCE_CLOCK, AdvanceClock(ms=round(step / timedelta(milliseconds=1))))
 
-    def freeze(self) -> Result:
+    def freeze(self) -> Result[ClockState]:
         """Stop the clock at the current time."""
         __tracebackhide__ = True
         return self._call(FREEZE_CLOCK)
 
-    def resume(self) -> Result:
+    def resume(self) -> Result[ClockState]:
         """Start the clock again."""
         __tracebackhide__ = True
         return self._call(RESUME_CLOCK)
@@ -223,78 +223,80 @@ class Faults:
         self._background = background
         self._context = context
 
-    def fail(self, method: str | None = None, route: str | None = None, status: int = 500, **options: Any) -> Result:
+    def fail(
+        self, method: str | None = None, route: str | None = None, status: int = 500, **options: Any
+    ) -> Result[FaultResult]:
         """Fail requests with an error: `fail("POST", "/channels/{channel_id}/messages", 503, times=3, user=bot)`."""
         __tracebackhide__ = True
         return self._add_http_fault("status", method=method, route=route, status=status, **options)
 
     def rate_limit(
         self, method: str | None = None, route: str | None = None, retry_after: float = 1.0, **options: Any
-    ) -> Result:
+    ) -> Result[FaultResult]:
         """Fail requests with the status 429 and a `retry_after` in seconds."""
         __tracebackhide__ = True
         return self._add_http_fault(
             "status", method=method, route=route, status=429, retry_after=retry_after, **options
         )
 
-    def drop(self, method: str | None = None, route: str | None = None, **options: Any) -> Result:
+    def drop(self, method: str | None = None, route: str | None = None, **options: Any) -> Result[FaultResult]:
         """Drop the connection of a request; with `moment="after"` only after the operation has run."""
         __tracebackhide__ = True
         return self._add_http_fault("drop", method=method, route=route, **options)
 
     def delay(
         self, method: str | None = None, route: str | None = None, delay_ms: int = 1000, **options: Any
-    ) -> Result:
+    ) -> Result[FaultResult]:
         """Delay responses by `delay_ms`, in real time."""
         __tracebackhide__ = True
         return self._add_http_fault("delay", method=method, route=route, delay_ms=delay_ms, **options)
 
-    def close_session(self, user: Any = None, code: int = 4000, **options: Any) -> Result:
+    def close_session(self, user: Any = None, code: int = 4000, **options: Any) -> Result[FaultResult]:
         """Close the gateway connections of a user, or of all users without `user`.
 
         `code` is the close code; with the default code the sessions can be resumed."""
         __tracebackhide__ = True
         return self._add_gateway_fault("close", user=user, code=code, **options)
 
-    def drop_session(self, user: Any = None, **options: Any) -> Result:
+    def drop_session(self, user: Any = None, **options: Any) -> Result[FaultResult]:
         """Drop the gateway connections of a user, or of all users, without a close frame."""
         __tracebackhide__ = True
         return self._add_gateway_fault("drop", user=user, **options)
 
-    def invalidate_session(self, user: Any = None, resumable: bool = False, **options: Any) -> Result:
+    def invalidate_session(self, user: Any = None, resumable: bool = False, **options: Any) -> Result[FaultResult]:
         """Send Invalid Session to the gateway sessions of a user, or of all users; `resumable` lets them resume."""
         __tracebackhide__ = True
         return self._add_gateway_fault("invalid_session", user=user, resumable=resumable, **options)
 
-    def reject_identify(self, user: Any = None, code: int = 4004, times: int | None = 1) -> Result:
+    def reject_identify(self, user: Any = None, code: int = 4004, times: int | None = 1) -> Result[FaultResult]:
         """Close the next `times` connections of a user, or of any user, when they send Identify or Resume.
 
         `code` is the close code; `times=None` means all connections."""
         __tracebackhide__ = True
         return self._add_gateway_fault("close", user=user, code=code, moment="identify", times=times)
 
-    def clear(self) -> Result:
+    def clear(self) -> Result[None]:
         """Remove all faults."""
         __tracebackhide__ = True
         return self._background.run(self._clear(), "clear faults")
 
-    async def _clear(self) -> Result:
+    async def _clear(self) -> Result[None]:
         await self._context.control.call(DELETE_FAULTS)
         return Result()
 
-    def _add_http_fault(self, effect: str, user: Any = None, **fields: Any) -> Result:
+    def _add_http_fault(self, effect: str, user: Any = None, **fields: Any) -> Result[FaultResult]:
         __tracebackhide__ = True
         return self._add_fault(HttpFault(effect=effect, user_id=_user_id_of(user), **fields))  # type: ignore[arg-type]
 
-    def _add_gateway_fault(self, effect: str, user: Any = None, **fields: Any) -> Result:
+    def _add_gateway_fault(self, effect: str, user: Any = None, **fields: Any) -> Result[FaultResult]:
         __tracebackhide__ = True
         return self._add_fault(GatewayFault(effect=effect, user_id=_user_id_of(user), **fields))  # type: ignore[arg-type]
 
-    def _add_fault(self, fault: Fault) -> Result:
+    def _add_fault(self, fault: Fault) -> Result[FaultResult]:
         __tracebackhide__ = True
         return self._background.run(self._create_fault(fault), f"fault {fault.effect}")
 
-    async def _create_fault(self, fault: Fault) -> Result:
+    async def _create_fault(self, fault: Fault) -> Result[FaultResult]:
         __tracebackhide__ = True
         result = await self._context.control.call(CREATE_FAULT, fault)
         return to_result(result)

@@ -7,6 +7,7 @@ import discord
 import pytest
 from discord import app_commands
 
+from hubbub.protocol.enums import MessageType
 from hubbub.testing import EventNotReceived, InteractionFailed, Platform, RequestRejected
 
 
@@ -185,6 +186,7 @@ async def test_commands_are_completed_and_run(hubbub: Platform, demo_bot: DemoBo
 async def test_components_and_modals_are_used(hubbub: Platform, demo_bot: DemoBot) -> None:
     alice = hubbub.users["alice"]
     panel = await alice.run("general", "panel show", application="demo-bot")
+    assert panel.model.type == MessageType.CHAT_INPUT_COMMAND
 
     assert (await alice.click(panel, "Count"))["content"] == "counted"
     assert (await alice.choose(panel, "Member?", hubbub.users["bob"]))["content"] == "chose bob"

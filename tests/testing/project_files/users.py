@@ -10,6 +10,7 @@ from hubbub.people import ogg
 from hubbub.protocol import errors
 from hubbub.protocol.enums import RelationshipType
 from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.messages import MESSAGE_CREATE
 from hubbub.testing import EventNotReceived, Platform, RequestRejected, UnexpectedEvent
 
 
@@ -155,3 +156,20 @@ def test_users_buy_skus(hubbub: Platform) -> None:
     assert ann.buy("Crown")["entitlement"]["user_id"] == ann.id
     with pytest.raises(AssertionError, match="this world has no SKU 'Crwon'; it has: Crown; did you mean 'Crown'"):
         ann.buy("Crwon")
+
+
+def test_results_have_models(hubbub: Platform) -> None:
+    alice, bob = hubbub.users["alice"], hubbub.users["bob"]
+    assert bob.connect().model.user.id == int(bob.id)
+
+    message = alice.send_message("general", "hello")
+
+    assert (message.model.id, message.model.content) == (int(message["id"]), "hello")
+    assert bob.expect(MESSAGE_CREATE, content="hello").model.author.username == "alice"
+    assert [posted_message.content for posted_message in bob.read("general").models] == ["hello"]
+    clock = hubbub.clock.freeze()
+    assert clock.model.now_ms == clock["now_ms"]
+    with pytest.raises(TypeError, match="no model"):
+        _ = alice.delete(message).model
+    with pytest.raises(EventNotReceived):
+        bob.expect(MESSAGE_CREATE, content="other", within=0)
