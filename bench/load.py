@@ -32,10 +32,16 @@ import time
 started_at, started_at_ns, read_time = time.time(), time.time_ns(), time.time
 time.time = lambda: started_at + (read_time() - started_at) / 40
 time.time_ns = lambda: started_at_ns + int((read_time() - started_at) * 1e9 / 40)
+try:
+    from hubbub.server.transports.http import admission
+    admission.LAG_SECONDS_MAX = float("inf")
+except ImportError:
+    # Commits before 0.1.0 do not reject requests when they are slow.
+    pass
 """
     + START_CODE
 )
-"""The same with a clock that runs 40 times slower, because the process does: deadlines of applications apply as usual."""
+"""The same for a process that runs 40 times slower: so does its clock, and it rejects no requests because it is late."""
 
 _INSTRUCTIONS_PATTERN = re.compile(r"^(?:summary|totals): (\d+)", re.MULTILINE)
 _SEQUENCE_PATTERN = re.compile(rb'"s":(\d+)')
