@@ -8,7 +8,7 @@ are in SELECT order.
 import contextlib
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
@@ -17,7 +17,7 @@ from hubbub.protocol import codec
 from hubbub.protocol.operation import Event
 from hubbub.server.core.event_dispatch import Audience, Dispatch, dispatch
 from hubbub.server.core.metrics import Metrics
-from hubbub.server.core.observation import CURRENT
+from hubbub.server.core.observation import CURRENT, Observation
 
 log = logging.getLogger(__name__)
 
@@ -216,6 +216,23 @@ def _run_with_hook(work: Callable[[Tx], T], before_commit: Callable[[Tx], None],
     return result
 
 
+async def _run_observed(
+    observation: Observation,
+    work: Callable[[Tx], T],
+    name: str,
+    run: Callable[[Callable[[Tx], T]], Coroutine[Any, Any, T]],
+) -> T:
+    """Run a unit of work with `run`, and add its duration and statements to the operation that runs it."""
+    unit, error = observation.start_unit(work, name), ""
+    try:
+        return await run(unit)
+    except StoreUnavailable as failure:
+        error = type(failure).__name__
+        raise
+    finally:
+        unit.end(error)
+
+
 class Database(ABC):
     """Runs plain functions inside transactions, in threads or, if they are short, on the event loop."""
 
@@ -255,9 +272,10 @@ class Database(ABC):
     async def close(self) -> None:
         """Finish accepted units of work, then release all files and threads."""
 
-    async def write(
+    # `write` and `read` return the coroutine of the store itself, because a coroutine around it would run for every request.
+    def write(
         self, work: Callable[[Tx], T], *, quick: bool = False, has_updates: bool = False, key: int = 0
-    ) -> T:
+    ) -> Coroutine[Any, Any, T]:
         """Run a function in a writing transaction. An exception rolls the transaction back and is raised to the caller.
 
         The store may call the function more than once, for example after a serialization failure or a deadlock. `quick`
@@ -269,34 +287,18 @@ class Database(ABC):
             work = partial(_run_with_hook, work, self.before_commit)
         observation = CURRENT.get()
         if observation is None:
-            return await self._run_write(work, quick, has_updates, key)
-        unit, error = observation.start_unit(work, "write"), ""
-        try:
-            result: T = await self._run_write(unit, quick, has_updates, key)
-            return result
-        except StoreUnavailable as failure:
-            error = type(failure).__name__
-            raise
-        finally:
-            unit.end(error)
+            return self._run_write(work, quick, has_updates, key)
+        return _run_observed(observation, work, "write", lambda unit: self._run_write(unit, quick, has_updates, key))
 
-    async def read(self, work: Callable[[Tx], T], *, long: bool = False) -> T:
+    def read(self, work: Callable[[Tx], T], *, long: bool = False) -> Coroutine[Any, Any, T]:
         """Run a function over a consistent snapshot; it must not write.
 
         `long` marks a function that may take more than a few milliseconds, so that a store does not run it where it
         would block other requests."""
         observation = CURRENT.get()
         if observation is None:
-            return await self._run_read(work, long)
-        unit, error = observation.start_unit(work, "read"), ""
-        try:
-            result: T = await self._run_read(unit, long)
-            return result
-        except StoreUnavailable as failure:
-            error = type(failure).__name__
-            raise
-        finally:
-            unit.end(error)
+            return self._run_read(work, long)
+        return _run_observed(observation, work, "read", lambda unit: self._run_read(unit, long))
 
     @property
     @abstractmethod
