@@ -157,7 +157,9 @@ class Call:
     @property
     def user_id(self) -> UserId:
         """The caller's user ID. Raise UNAUTHORIZED for a request without a token."""
-        return self.actor.user_id
+        if self._actor is None:
+            raise errors.UNAUTHORIZED()
+        return self._actor.user_id
 
     @property
     def user_id_or_none(self) -> UserId | None:

@@ -50,14 +50,13 @@ class CommitDelivery:
         take_unit = self._finished_units.popleft
         units = [take_unit() for _ in range(len(self._finished_units))]
         wakes_worker = False
+        publications = []
         for _, _, _, tx in units:
             if tx is not None:
                 for callback in tx.after_commit:
                     self._run_callback(callback)
-        publications = []
-        for _, _, _, tx in units:
-            if tx is not None:
-                wakes_worker = wakes_worker or tx.wakes_worker
+                if tx.wakes_worker:
+                    wakes_worker = True
                 if tx.dispatches:
                     publications.append(tx.dispatches)
         if len(publications) > 1:

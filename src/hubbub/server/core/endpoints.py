@@ -382,6 +382,12 @@ def _find_endpoint(
 
     Append the path parameters to `path_values` and, without an endpoint for the method, the path's methods to
     `allowed_methods`."""
+    # Descend while there is a single candidate, as in most paths.
+    while depth < len(segments):
+        child = node.children.get(segments[depth])
+        if child is None or node.snowflake is not None or node.text is not None:
+            break
+        node, depth = child, depth + 1
     if depth == len(segments):
         endpoint = node.endpoints.get(method)
         if endpoint is None:

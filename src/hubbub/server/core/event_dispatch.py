@@ -143,12 +143,14 @@ class Dispatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def subjects(self) -> list[str]:
         """The bus subjects to publish on."""
-        if isinstance(self.audience, GuildAudience):
-            return [f"guild.{self.audience.guild_id}"]
-        if len(self.audience.users) >= BROADCAST_USERS_MIN and not self.event.startswith("_"):
+        audience = self.audience
+        if isinstance(audience, GuildAudience):
+            return [f"guild.{audience.guild_id}"]
+        is_internal = self.event.startswith("_")
+        if len(audience.users) >= BROADCAST_USERS_MIN and not is_internal:
             return [BROADCAST_SUBJECT]
-        subjects = [f"user.{user}" for user in self.audience.users]
-        if self.event.startswith("_"):
+        subjects = [f"user.{user}" for user in audience.users]
+        if is_internal:
             # Internal messages are addressed to every node, whether or not the users are connected to it.
             subjects.append(NODES_SUBJECT)
         return subjects

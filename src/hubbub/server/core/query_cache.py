@@ -37,12 +37,14 @@ class QueryCache:
     The connection reports every write and every rollback, so a cached result is what the query would return now,
     including the writes of the open transaction."""
 
-    __slots__ = ("_row_count", "_rows_max", "_results_by_query")
+    __slots__ = ("_queries_by_table", "_results_by_query", "_row_count", "_rows_max")
 
     def __init__(self, rows_max: int = ROWS_MAX) -> None:
         self._rows_max = rows_max
         self._row_count = 0
         self._results_by_query: dict[CachedQuery, dict[tuple[Any, ...], Rows]] = {}
+        self._queries_by_table: dict[str, set[CachedQuery]] = {}
+        """The keys of `_results_by_query`, by each table that they read."""
 
     def find(self, query: CachedQuery, parameters: tuple[Any, ...]) -> Rows | None:
         """Return the rows of a query, or None if they are not cached."""
@@ -58,19 +60,25 @@ class QueryCache:
         if self._row_count > self._rows_max:
             self.clear()
             self._row_count = len(rows) + 1
-        self._results_by_query.setdefault(query, {})[parameters] = rows.copy()
+        if query not in self._results_by_query:
+            self._results_by_query[query] = {}
+            for table in query.tables:
+                self._queries_by_table.setdefault(table, set()).add(query)
+        self._results_by_query[query][parameters] = rows.copy()
 
     def invalidate(self, sql: str) -> None:
         """Remove the results that a statement may change."""
         table = find_written_table(sql)
-        for query, rows_by_parameters in self._results_by_query.items():
-            if rows_by_parameters and (table is None or table in query.tables):
+        for query in self._results_by_query if table is None else self._queries_by_table.get(table, ()):
+            rows_by_parameters = self._results_by_query[query]
+            if rows_by_parameters:
                 self._row_count -= sum(len(rows) + 1 for rows in rows_by_parameters.values())
                 rows_by_parameters.clear()
 
     def clear(self) -> None:
         """Remove all results: the cache is full, or a rollback or a restore changed the data."""
         self._results_by_query.clear()
+        self._queries_by_table.clear()
         self._row_count = 0
 
 

@@ -83,16 +83,20 @@ class SnowflakeFactory:
         if self.require_lease is not None:
             self.require_lease()
         with self._lock:
-            current_ms = max(0, self._clock.now_ms() - EPOCH_MS)
+            # Comparisons instead of `min` and `max`: this runs for every ID.
+            current_ms = self._clock.now_ms() - EPOCH_MS
+            if current_ms < 0:
+                current_ms = 0
             if self._limit is not None:
                 limit_ms, limited_at = self._limit
-                current_ms = min(current_ms, limit_ms + int((time.monotonic() - limited_at) * 1000))
+                if current_ms > limit_ms:
+                    current_ms = min(current_ms, limit_ms + int((time.monotonic() - limited_at) * 1000))
             if self._clock.backward_set_count != self._backward_set_count:
                 self._backward_set_count = self._clock.backward_set_count
                 ms = current_ms
             else:
                 # Every millisecond up to the last one used is full, or the wall clock was corrected.
-                ms = max(current_ms, self._last_ms)
+                ms = current_ms if current_ms > self._last_ms else self._last_ms
             while (counter := self._next_counter(ms)) >= IDS_PER_MS_MAX:
                 # All milliseconds of the merged range share one counter.
                 ms = ms + 1 if ms in self._counters or self._merged_range is None else self._merged_range.last_ms + 1

@@ -124,7 +124,7 @@ class ChannelRef(NamedTuple):
     @property
     def overwrites_channel_id(self) -> ChannelId:
         """ID of the channel whose overwrites apply: a thread's parent, otherwise the channel itself."""
-        return self.parent_id if self.is_thread and self.parent_id is not None else self.id
+        return self.parent_id if self.parent_id is not None and self.type in THREAD_TYPES else self.id
 
 
 class ChannelAccess(msgspec.Struct, kw_only=True):

@@ -182,8 +182,9 @@ class EventOrder:
     def _find_later(self, subject: str, dispatch: Dispatch, kind: EventKind) -> list[Dispatch]:
         """Return the events to deliver after an event: later ones about its object, or a gap if they cannot be repeated."""
         recent = self._recent.get((subject, kind.is_in_ready))
-        forgotten_stamp = max(self._forgotten_stamp, 0 if recent is None else recent.forgotten_stamp)
-        if kind.is_in_ready and dispatch.stamp < forgotten_stamp:
+        if kind.is_in_ready and (
+            dispatch.stamp < self._forgotten_stamp or (recent is not None and dispatch.stamp < recent.forgotten_stamp)
+        ):
             return [_create_gap(dispatch)]
         if recent is None or dispatch.stamp >= recent.newest_stamp:
             return []

@@ -338,7 +338,7 @@ def send_all(sessions: list[GatewaySession], packet: Packet) -> None:
     6 and 7 receive a converted packet. While the `FrameBatch` of the connections is open, the frames are added to it.
     """
     templates, sent_count, older_sessions = packet.templates, 0, []
-    for batch in batches(sessions, WRITE_BATCH_SIZE):
+    for batch in (sessions,) if len(sessions) <= WRITE_BATCH_SIZE else batches(sessions, WRITE_BATCH_SIZE):
         writes = []
         for session in batch:
             if session.version < STRING_PERMISSIONS_VERSION and not packet.has_numeric_permissions:

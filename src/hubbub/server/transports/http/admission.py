@@ -51,8 +51,10 @@ class PendingRequest:
         """Record that the operation starts, perhaps again; raise UNAVAILABLE if the request was rejected meanwhile."""
         if self._is_started:
             return
-        if not self._claim():
-            raise errors.UNAVAILABLE(retry_after=RETRY_AFTER_SECONDS)
+        try:
+            self._claim_tokens.pop()
+        except IndexError:
+            raise errors.UNAVAILABLE(retry_after=RETRY_AFTER_SECONDS) from None
         self._is_started = True
 
     def __enter__(self) -> Self:
@@ -68,16 +70,12 @@ class PendingRequest:
 
     def expire(self) -> None:
         """Cancel the task of the request, unless its operation has started."""
-        if self._claim():
-            self._is_expired = True
-            self._task.cancel()
-
-    def _claim(self) -> bool:
         try:
             self._claim_tokens.pop()
         except IndexError:
-            return False
-        return True
+            return
+        self._is_expired = True
+        self._task.cancel()
 
 
 class Admission:

@@ -61,9 +61,7 @@ def open_body(trace: Trace, state: RequestState, timeout_seconds: float) -> Inco
 
 
 def attribute_events(traffic: Traffic, request_id: str, make_call: Callable[[Tx], Call]) -> Callable[[Tx], Call]:
-    """Return a `make_call` whose transactions emit events that name this request as their cause, if the traffic log is enabled."""
-    if not traffic.is_enabled:
-        return make_call
+    """Return a `make_call` whose transactions emit events that name this request as their cause."""
 
     def make_attributed_call(tx: Tx) -> Call:
         tx.after_commit.append(lambda: traffic.attribute(tx.dispatches, request_id))

@@ -291,7 +291,7 @@ class HttpServer:
         caller = None if endpoint.ignores_tokens else endpoint.authorize(actor)
         path_values = [str(int(value)) if isinstance(value, int) else str(value) for value in values]
         self._check_rate_limits(state, endpoint, caller, path_values)
-        fault = await self._take_fault(state, endpoint, caller)
+        fault = await self._take_fault(state, endpoint, caller) if self._faults.http else None
         query_model = None if operation.query is NoneType else decoding.convert_fields(query or {}, operation.query)
         path = endpoint.read_path(path_values)
         model = (
@@ -347,8 +347,6 @@ class HttpServer:
 
     async def _take_fault(self, state: RequestState, endpoint: Endpoint, actor: Actor | None) -> HttpFault | None:
         """Return the injected fault of this request, or None. Apply it now if it precedes the operation."""
-        if not self._faults.http:
-            return None
         operation = endpoint.operation
         fault = self._faults.take_http(operation.method, operation.path, None if actor is None else actor.user_id)
         if fault is not None and fault.moment == "before":
@@ -371,10 +369,10 @@ class HttpServer:
         request_observation.set_route(state.method, state.route)
         if self._trace.is_enabled or self._trace.traffic.is_enabled:
             state.ids, state.start = path_ids(endpoint, values), self._trace.traffic.mark_start()
-        actor = await self._authenticate(state, endpoint)
+        actor = None if endpoint.ignores_tokens else await self._authenticate(state, endpoint)
         state.actor = actor
         self._check_rate_limits(state, endpoint, actor, values)
-        fault = await self._take_fault(state, endpoint, actor)
+        fault = await self._take_fault(state, endpoint, actor) if self._faults.http else None
         query = None
         if endpoint.operation.query is not NoneType:
             query = decoding.convert_query(request.rel_url.raw_query_string, endpoint.operation.query)
@@ -385,11 +383,17 @@ class HttpServer:
         else:
             body = await self._bodies.read(source, endpoint.operation, endpoint.media_bytes if endpoint.media else 0)
         try:
-            uploads = await self._store_uploads(body, endpoint, actor)
+            uploads = await self._store_uploads(body, endpoint, actor) if body.files or endpoint.media else []
             make_call = self._request_call_factory(state, actor, version, uploads, endpoint.operation.headers)
-            make_call = request_trace.attribute_events(self._trace.traffic, state.headers["X-Request-Id"], make_call)
+            if self._trace.traffic.is_enabled:
+                make_call = request_trace.attribute_events(
+                    self._trace.traffic, state.headers["X-Request-Id"], make_call
+                )
             arguments = endpoint.arguments(path, body.model, query)
-            encoded_response = await self._run_with_files(endpoint, arguments, make_call, uploads, actor)
+            if uploads:
+                encoded_response = await self._run_with_files(endpoint, arguments, make_call, uploads, actor)
+            else:
+                encoded_response = await self._run_in_transaction(endpoint, arguments, make_call, actor)
             if fault is not None and fault.moment == "after":
                 await fault_injection.apply_fault(fault, request)
             return responses.for_version(encoded_response, version)
@@ -413,8 +417,6 @@ class HttpServer:
 
     async def _authenticate(self, state: RequestState, endpoint: Endpoint) -> Actor | None:
         """Return the caller, or None for a request without a caller; raise ApiError if the operation does not accept it."""
-        if endpoint.ignores_tokens:
-            return None
         header = state.request.headers.get("Authorization")
         try:
             if header is not None and not header.isascii():

@@ -57,10 +57,10 @@ def build_row(
     `webhook_author` is the author of a webhook message or interaction response, `origin` the application that sends the message
     for its user."""
     if (
-        draft.is_plain
-        and mentions == NO_MENTIONS
-        and extra is None
+        extra is None
         and not (reference or is_tts or webhook_author or origin or response)
+        and draft.is_plain
+        and mentions == NO_MENTIONS
     ):
         # The common case: content only.
         return MessageRow(channel_id, message_id, author_id, message_type, draft.flags, draft.content)
@@ -112,7 +112,7 @@ def build_extra(
     """Return the rarely used fields of a new message, or None if it has none; `position` is the position in a thread.
 
     Raise POLL_INVALID_CHANNEL_TYPE for a poll in an ephemeral message."""
-    if draft.is_plain and position is None and not (webhook_author or origin or response):
+    if position is None and not (webhook_author or origin or response) and draft.is_plain:
         return None
     extra = ExtraFields(
         position=position,
