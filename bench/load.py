@@ -36,7 +36,7 @@ try:
     from hubbub.server.transports.http import admission
     admission.LAG_SECONDS_MAX = float("inf")
 except ImportError:
-    # Commits before 0.1.0 do not reject requests when they are slow.
+    # Older commits do not reject requests when they are slow.
     pass
 """
     + START_CODE
