@@ -14,8 +14,8 @@ from hubbub.people.errors import EventNotReceived, RequestRejected, UnexpectedEv
 from hubbub.people.expectations import (
     contains_fields,
     find_differences,
-    find_event,
     format_difference,
+    resolve_event,
 )
 from hubbub.people.results import Result, wrap_body
 from hubbub.people.sessions import ActorSession, EventPredicate, ReceivedEvent, format_event
@@ -143,7 +143,7 @@ class ActorClient:
         `timeout_seconds`, `EventNotReceived` is raised with the differences of the most similar event.
         """
         __tracebackhide__ = True
-        declared_event = find_event(event)
+        declared_event = resolve_event(event)
         event = declared_event.name
         is_first_connection = self.session is None
         # A session that has ended is not replaced, because its events are lost; the failure reports that.
@@ -177,7 +177,7 @@ class ActorClient:
 
         This waits only until pending events have arrived."""
         __tracebackhide__ = True
-        event = find_event(event).name
+        event = resolve_event(event).name
         session = await self.ensure_session()
         await self.wait_for_delivery(session)
         position = session.find(event, _combine_predicates(where, fields))

@@ -23,7 +23,7 @@ def events_by_name() -> dict[str, Event[Any]]:
     return {event.name: event for module in modules for event in events_of(module)}
 
 
-def find_event(event: Event[PayloadT] | str) -> Event[PayloadT]:
+def resolve_event(event: Event[PayloadT] | str) -> Event[PayloadT]:
     """Return the declared event with a name; raise `InvalidArgument` if there is none. A declared event is returned unchanged."""
     if not isinstance(event, str):
         return event

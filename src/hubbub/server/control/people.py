@@ -18,7 +18,7 @@ from hubbub.people.errors import (
     RequestRejected,
     VoiceFailed,
 )
-from hubbub.people.expectations import find_event
+from hubbub.people.expectations import resolve_event
 from hubbub.people.named_objects import UnknownNameError, suggest
 from hubbub.people.results import Result, ResultList
 from hubbub.people.sessions import EVENTS_SHOWN_MAX, ReceivedEvent
@@ -210,7 +210,7 @@ class People:
     async def list_events(self, name: str, query: EventsQuery) -> list[EventOfPerson]:
         """List the events that a person has received since connecting."""
         if query.event is not None:
-            find_event(query.event)
+            resolve_event(query.event)
         client = await self._client(name)
         return _convert_events(event for event in client.received_events if query.event in (None, event.name))
 
