@@ -1,6 +1,8 @@
 """PostgreSQL that is silent or gone: requests fail quickly, and succeed again as soon as it is back."""
 
 import asyncio
+import os
+import signal
 import time
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -9,6 +11,7 @@ import aiohttp
 import pytest
 
 from tests.chaos.cluster import FaultProxy, running_proxy
+from tests.fixtures.postgres import start_postgres
 from tests.journeys.processes import ApiUser, create_guild, register_user, running_server
 from tests.time_bounds import check_seconds, time_bound
 
@@ -47,6 +50,13 @@ async def measure_request(user: ApiUser, channel_id: str, number: int) -> tuple[
     return response.status, time.monotonic() - started_at
 
 
+async def wait_first_success(user: ApiUser, channel_id: str) -> None:
+    """Repeat a request until it succeeds, which must be in time with `make chaos`."""
+    async with time_bound(FIRST_SUCCESS_SECONDS_MAX):
+        while (await measure_request(user, channel_id, 0))[0] != 200:
+            await asyncio.sleep(RETRY_SECONDS)
+
+
 @pytest.mark.parametrize("mode", ["refuse", "swallow"])
 async def test_an_outage_of_postgresql_gives_503_in_time_and_ends_immediately(
     tmp_path: Path, postgres_database: str, mode: str
@@ -76,10 +86,27 @@ async def test_an_outage_of_postgresql_gives_503_in_time_and_ends_immediately(
 
         proxy.heal()
         async with time_bound(RECOVERY_SECONDS_MAX):
-            async with time_bound(FIRST_SUCCESS_SECONDS_MAX):
-                while (await measure_request(alice, channel_id, 0))[0] != 200:
-                    await asyncio.sleep(RETRY_SECONDS)
+            await wait_first_success(alice, channel_id)
             statuses = {503}
             while statuses != {200}:
                 results = await asyncio.gather(*(measure_request(alice, channel_id, number) for number in range(24)))
                 statuses = {status for status, _ in results}
+
+
+@pytest.mark.chaos
+async def test_requests_succeed_as_soon_as_a_crashed_postgresql_has_started_again(
+    tmp_path: Path, durable_postgres_url: str
+) -> None:
+    folder = socket_path_of(durable_postgres_url).parent
+    async with (
+        running_server(tmp_path, "serve", "--database-url", durable_postgres_url, "--rate-limits", "off") as server,
+        aiohttp.ClientSession() as client,
+    ):
+        alice = await register_user(client, server, "alice")
+        _, channel_id, _ = await create_guild(alice)
+        os.kill(int((folder / "postmaster.pid").read_text().split()[0]), signal.SIGQUIT)
+        async with time_bound(RESPONSE_SECONDS_MAX):
+            while (await measure_request(alice, channel_id, 0))[0] != 503:
+                await asyncio.sleep(RETRY_SECONDS)
+        await asyncio.to_thread(start_postgres, folder.parent, is_durable=True)
+        await wait_first_success(alice, channel_id)
