@@ -5,7 +5,7 @@ import difflib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
@@ -34,50 +34,58 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """The changed fields, for example `content: "a" -> "b"`."""
 
 
-def compare_actions(
-    recorded_inputs: Sequence[RecordedInput], replayed_inputs: Sequence[RecordedInput], mapping: IdMapping
-) -> list[Difference]:
-    """Return the differences of the writes of a program in one step. Pairs of equal actions extend the mapping.
+class ActionMatch(NamedTuple):
+    """The result of matching recorded writes of a program with replayed ones."""
 
-    Frames to the voice server are compared apart from other writes, because both arrive over connections of their own."""
-    return [
-        difference
-        for is_voice in (False, True)
-        for difference in _compare_sequence(
+    differences: list[Difference]
+    """The changed fields of writes that correspond to each other."""
+    missing_actions: list[RecordedInput]
+    """Recorded writes without a replayed one."""
+    added_actions: list[RecordedInput]
+    """Replayed writes without a recorded one."""
+
+
+def match_actions(
+    recorded_inputs: Sequence[RecordedInput], replayed_inputs: Sequence[RecordedInput], mapping: IdMapping
+) -> ActionMatch:
+    """Match the writes of a program by their names and order. Pairs of writes extend the mapping.
+
+    Frames to the voice server are matched apart from other writes, because both arrive over connections of their own."""
+    match = ActionMatch([], [], [])
+    for is_voice in (False, True):
+        _match_sequence(
             [action for action in recorded_inputs if action.is_write and action.is_voice is is_voice],
             [action for action in replayed_inputs if action.is_write and action.is_voice is is_voice],
             mapping,
+            match,
         )
-    ]
+    return match
 
 
-def _compare_sequence(
-    recorded_writes: Sequence[RecordedInput], replayed_writes: Sequence[RecordedInput], mapping: IdMapping
-) -> list[Difference]:
+def _match_sequence(
+    recorded_writes: Sequence[RecordedInput],
+    replayed_writes: Sequence[RecordedInput],
+    mapping: IdMapping,
+    match: ActionMatch,
+) -> None:
+    """Match two sequences of writes, and add the result to `match`."""
     matcher = difflib.SequenceMatcher(
         None, [describe(action) for action in recorded_writes], [describe(action) for action in replayed_writes]
     )
-    differences = []
     for tag, recorded_start, recorded_end, replayed_start, replayed_end in matcher.get_opcodes():
-        if tag == "equal":
-            for recorded_write, replayed_write in zip(
-                recorded_writes[recorded_start:recorded_end], replayed_writes[replayed_start:replayed_end], strict=True
-            ):
-                mapping.add_responses(recorded_write.response, replayed_write.response)
-                mapping.add_responses(recorded_write.interaction, replayed_write.interaction)
-                mapping.add_custom_ids(recorded_write.body, replayed_write.body)
-                details = list(_compare_action(recorded_write, replayed_write, mapping))
-                if details:
-                    differences.append(Difference(kind="changed", action=describe(replayed_write), details=details))
+        recorded_range = recorded_writes[recorded_start:recorded_end]
+        replayed_range = replayed_writes[replayed_start:replayed_end]
+        if tag != "equal":
+            match.missing_actions.extend(recorded_range)
+            match.added_actions.extend(replayed_range)
             continue
-        differences += [
-            Difference(kind="missing", action=describe(action))
-            for action in recorded_writes[recorded_start:recorded_end]
-        ]
-        differences += [
-            Difference(kind="added", action=describe(action)) for action in replayed_writes[replayed_start:replayed_end]
-        ]
-    return differences
+        for recorded_write, replayed_write in zip(recorded_range, replayed_range, strict=True):
+            mapping.add_responses(recorded_write.response, replayed_write.response)
+            mapping.add_responses(recorded_write.interaction, replayed_write.interaction)
+            mapping.add_custom_ids(recorded_write.body, replayed_write.body)
+            details = list(_compare_action(recorded_write, replayed_write, mapping))
+            if details:
+                match.differences.append(Difference(kind="changed", action=describe(replayed_write), details=details))
 
 
 def compare_audio(recorded_input: RecordedInput, replayed_response: str) -> list[Difference]:

@@ -9,7 +9,8 @@ import os
 import shlex
 import signal
 import tempfile
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -24,7 +25,7 @@ from hubbub.server.app import App
 from hubbub.server.control import ControlApi
 from hubbub.server.core.config import Config
 from hubbub.server.core.traffic import PERSON_HEADER, TrafficRecord
-from hubbub.server.recordings.differences import Difference, compare_actions, compare_audio, describe
+from hubbub.server.recordings.differences import Difference, compare_audio, describe, match_actions
 from hubbub.server.recordings.id_maps import IdMapping, decode_json
 from hubbub.server.recordings.recorder import convert_record
 from hubbub.server.recordings.recording_file import RecordedInput, Recording, RecordingError
@@ -37,6 +38,10 @@ QUIET_SECONDS: Final = 0.3
 """Seconds without a write of the program after which a step that has all recorded writes ends."""
 POLL_SECONDS: Final = 0.1
 """Longest interval in seconds between two checks of the program."""
+WAITING_ROUTES: Final = frozenset(
+    ("/control/settle", *(f"/control/people/{{name}}/{name}" for name in ("expect", "expect-message", "expect-none")))
+)
+"""Routes of control requests that wait for the program or the platform and change nothing."""
 READY_FILE_VARIABLE: Final = "REHEARSAL_READY_FILE"
 """Environment variable with the path of the ready file, as in the recipes for CI."""
 
@@ -82,14 +87,35 @@ class ReplayReport(msgspec.Struct, frozen=True):
 
 
 def split_steps(recording: Recording) -> list[Step]:
-    """Return the writes of people, each with the inputs of the program that followed; the first step is the start."""
+    """Return the writes of people, each with the inputs of the program that followed; the first step is the start.
+
+    An input that only waits causes nothing, so the inputs of the program that followed it belong to an earlier step."""
     steps = [Step(0, None, [])]
+    causal_step = steps[0]
     for recorded_input in recording.inputs:
         if recorded_input.is_program:
-            steps[-1].actions.append(recorded_input)
+            causal_step.actions.append(recorded_input)
         elif recorded_input.kind == "frame" or recorded_input.is_write:
             steps.append(Step(len(steps), recorded_input, []))
+            if recorded_input.route not in WAITING_ROUTES:
+                causal_step = steps[-1]
     return steps
+
+
+def take_counterparts(
+    early_actions: Iterable[RecordedInput],
+    recorded_actions: Iterable[RecordedInput],
+    new_actions: Iterable[RecordedInput],
+) -> tuple[list[RecordedInput], list[RecordedInput]]:
+    """Return the early actions whose names are those of recorded actions that are not among the new ones, and all others."""
+    missing_names = Counter(describe(action) for action in recorded_actions if action.is_write)
+    missing_names -= Counter(describe(action) for action in new_actions if action.is_write)
+    counterparts, other_actions = [], []
+    for action in early_actions:
+        name = describe(action)
+        (counterparts if missing_names[name] else other_actions).append(action)
+        missing_names -= Counter((name,))
+    return counterparts, other_actions
 
 
 class Replayer:
@@ -146,26 +172,45 @@ class Replayer:
 
     async def _replay(self, process: asyncio.subprocess.Process | None) -> ReplayReport:
         steps = split_steps(self._recording)
-        results = []
+        differences_by_step: list[list[Difference]] = []
+        problems: list[str | None] = []
+        early_actions: list[RecordedInput] = []
+        step_numbers_by_action_id: dict[int, int] = {}
         for step in steps:
             # The program may act before the first step is replayed, so the first step keeps the actions that have arrived.
             self._actions = [] if step.cause is not None else self._actions
             repetition = Repetition() if step.cause is None else await self._repeat(step.cause)
-            await self._wait_for_program(step, process)
-            differences = compare_actions(
-                step.actions, sorted(self._actions, key=lambda action: action.sort_key), self._mapping
+            await self._wait_for_program(step, early_actions, process)
+            new_actions = sorted(self._actions, key=lambda action: action.sort_key)
+            step_numbers_by_action_id |= dict.fromkeys((action.id for action in new_actions), step.number)
+            # The replay waits longer after a step than people did, so an action may have arrived in an earlier step.
+            counterparts, early_actions = take_counterparts(early_actions, step.actions, new_actions)
+            differences, missing_actions, added_actions = match_actions(
+                step.actions, [*counterparts, *new_actions], self._mapping
             )
+            early_actions += added_actions
+            differences += [Difference(kind="missing", action=describe(action)) for action in missing_actions]
             if step.cause is not None:
                 differences += compare_audio(step.cause, repetition.response)
-            results.append(StepResult(step, differences, repetition.problem))
+            differences_by_step.append(differences)
+            problems.append(repetition.problem)
+        for action in early_actions:
+            difference = Difference(kind="added", action=describe(action))
+            differences_by_step[step_numbers_by_action_id[action.id]].append(difference)
+        results = [StepResult(*values) for values in zip(steps, differences_by_step, problems, strict=True)]
         action_count = sum(action.is_write for step in steps for action in step.actions)
         return ReplayReport(results, action_count)
 
-    async def _wait_for_program(self, step: Step, process: asyncio.subprocess.Process | None) -> None:
+    async def _wait_for_program(
+        self, step: Step, early_actions: Iterable[RecordedInput], process: asyncio.subprocess.Process | None
+    ) -> None:
         """Wait until the program has sent the recorded number of writes and is quiet, for a limited time.
 
-        Raise RecordingError if the program ends at the start."""
-        expected_write_count = sum(action.is_write for action in step.actions)
+        `early_actions` arrived in earlier steps and have no counterpart there. Raise RecordingError if the program ends at the
+        start."""
+        recorded_names = Counter(describe(action) for action in step.actions if action.is_write)
+        early_names = Counter(describe(action) for action in early_actions)
+        expected_write_count = (recorded_names - early_names).total()
         loop = asyncio.get_running_loop()
         deadline = loop.time() + (START_TIMEOUT_SECONDS if step.cause is None else self._wait_seconds)
         while True:
