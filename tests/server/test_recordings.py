@@ -15,12 +15,13 @@ import pytest
 from hubbub.people import ogg
 from hubbub.server import ready_document
 from hubbub.server.cli import main
-from hubbub.server.recordings.differences import HEAR_ROUTE, compare_actions, compare_audio
+from hubbub.server.recordings.differences import HEAR_ROUTE, compare_audio, match_actions
 from hubbub.server.recordings.id_maps import IdMapping
 from hubbub.server.recordings.recorder import Recorder
 from hubbub.server.recordings.recording_file import (
     FORMAT_VERSION,
     RecordedInput,
+    Recording,
     RecordingError,
     RecordingHeader,
     read_recording,
@@ -365,6 +366,37 @@ async def test_the_same_program_has_no_differences(
     assert "4 steps, 3 actions of the program, no differences." in capsys.readouterr().out
 
 
+async def test_an_action_that_arrived_after_the_next_input_is_not_a_difference(
+    recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    header, *lines = recording.read_text().splitlines()
+    inputs = [json.loads(line) for line in lines]
+    first_answer, last_answer = [
+        entry for entry in inputs if entry.get("is_program") and entry.get("path", "").endswith("/messages")
+    ]
+    # In the replay the program acts before the second input of people, because the replay waits for it.
+    first_answer["after"] = last_answer["after"]
+    recording.write_text("\n".join([header, *map(json.dumps, inputs), ""]))
+    assert [len(step.actions) for step in split_steps(read_recording(recording))] == [1, 0, 0, 0, 2]
+
+    assert await run_replay(recording, "--port", "0", "--program", write_program(tmp_path), "--wait", "20") == 0
+
+    assert "4 steps, 3 actions of the program, no differences." in capsys.readouterr().out
+
+
+def test_actions_that_arrive_while_people_wait_belong_to_the_input_before() -> None:
+    say, wait = (
+        bot_request({}, route=f"/control/people/{{name}}/{name}", kind="control", is_program=False, actor="")
+        for name in ("say", "expect-message")
+    )
+    answer = bot_request({})
+    header = RecordingHeader(version=FORMAT_VERSION, seed=0, now_ms=NOW_MS, world=None)
+
+    steps = split_steps(Recording(header, [say, wait, answer]))
+
+    assert [(step.cause, step.actions) for step in steps] == [(None, []), (say, [answer]), (wait, [])]
+
+
 async def test_a_changed_program_is_reported(
     recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -527,6 +559,31 @@ async def test_a_recording_becomes_a_test_file(recording: Path, tmp_path: Path) 
     assert 'bob.send_message("general", "second")' in text
 
 
+async def test_actions_on_messages_become_lines_of_a_test_file(rehearsal: Rehearsal, tmp_path: Path) -> None:
+    path, test_file = tmp_path / "session.jsonl", tmp_path / "test_session.py"
+    async with record_rehearsal(rehearsal, path), run_bot_program(rehearsal, write_program(tmp_path), tmp_path):
+        (await rehearsal.act("bob", "connect")).ok()
+        message = (await rehearsal.act("alice", "say", channel="general", content="hello")).ok()
+        answer = (await rehearsal.act("bob", "expect-message", content="echo: hello")).ok()
+        (await rehearsal.act("bob", "react", message=answer["id"], emoji="👍")).ok()
+        (await rehearsal.act("alice", "edit", message=message["id"], content="changed")).ok()
+        (await rehearsal.act("alice", "delete", message=message["id"])).ok()
+        (await rehearsal.act("bob", "disconnect")).ok()
+
+    assert await run_replay(path, "--as-test", str(test_file)) == 0
+
+    lines = [line.strip() for line in test_file.read_text().splitlines()]
+    answer_line = next(line for line in lines if 'expect("MESSAGE_CREATE", content="echo: hello")' in line)
+    variable = answer_line.partition(" = ")[0]
+    actions = [line for line in lines if line.startswith(("bob.", "alice.")) and "connect()" not in line]
+    assert actions == [
+        f'bob.react({variable}["id"], "👍")',
+        'alice.edit(result_2["id"], "changed")',
+        'alice.delete(result_2["id"])',
+    ]
+    assert "bob.disconnect()" in lines
+
+
 async def test_rejected_inputs_become_comments_of_a_test_file(rehearsal: Rehearsal, tmp_path: Path) -> None:
     path, test_file = tmp_path / "session.jsonl", tmp_path / "test_session.py"
     async with record_rehearsal(rehearsal, path):
@@ -592,16 +649,15 @@ def test_changed_missing_and_added_actions_are_found() -> None:
     recorded_inputs = [bot_request({"content": "a", "nonce": "1"}), bot_request({}, method="DELETE")]
     replayed_inputs = [bot_request({"content": "b", "nonce": "2"}, status=403), bot_request({}, method="GET")]
 
-    changed_difference, missing_difference = compare_actions(recorded_inputs, replayed_inputs, IdMapping())
+    differences, missing_actions, added_actions = match_actions(recorded_inputs, replayed_inputs, IdMapping())
 
-    assert (changed_difference.kind, changed_difference.details) == (
-        "changed",
-        ["status: 200 -> 403", 'content: "a" -> "b"'],
-    )
-    assert (missing_difference.kind, missing_difference.action) == (
-        "missing",
-        "bot DELETE /channels/{channel_id}/messages",
-    )
+    assert [(difference.kind, difference.details) for difference in differences] == [
+        ("changed", ["status: 200 -> 403", 'content: "a" -> "b"'])
+    ]
+    assert missing_actions == recorded_inputs[1:]
+    # Reads are not compared.
+    assert added_actions == []
+    assert match_actions([], replayed_inputs, IdMapping()).added_actions == replayed_inputs[:1]
 
 
 def test_ids_of_new_objects_correspond_by_their_place_in_responses() -> None:
@@ -617,7 +673,9 @@ def test_generated_custom_ids_correspond_by_their_place() -> None:
         return {"type": 9, "data": {"custom_id": custom_id, "title": "Form"}}
 
     mapping = IdMapping()
-    assert compare_actions([bot_request(modal("ab" * 16))], [bot_request(modal("cd" * 16))], mapping) == []
+    assert match_actions([bot_request(modal("ab" * 16))], [bot_request(modal("cd" * 16))], mapping).differences == []
     assert mapping.translate(f'{{"button": "{"ab" * 16}"}}') == f'{{"button": "{"cd" * 16}"}}'
-    [changed_difference] = compare_actions([bot_request(modal("form"))], [bot_request(modal("survey"))], mapping)
+    [changed_difference] = match_actions(
+        [bot_request(modal("form"))], [bot_request(modal("survey"))], mapping
+    ).differences
     assert changed_difference.details == ['data.custom_id: "form" -> "survey"']

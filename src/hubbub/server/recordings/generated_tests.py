@@ -4,7 +4,7 @@ import json
 import pprint
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, Final
@@ -19,6 +19,13 @@ from hubbub.server.recordings.replayer import Step, split_steps
 _API_PREFIX_PATTERN: Final = re.compile(r"^/api(?:/v\d+)?")
 _ID_PATTERN: Final = re.compile(r"\b\d{15,20}\b")
 _PERSON_ROUTE_PATTERN: Final = re.compile(r"/control/people/([^/]+)/(\w+(?:/\w+)?)")
+_MESSAGE_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "reply": ("content",),
+    "edit": ("content",),
+    "delete": (),
+    "react": ("emoji",),
+}
+"""Actions of people on a message, with the fields that follow the message."""
 _MESSAGE_ROUTE: Final = "/channels/{channel_id}/messages"
 _FILE_CHARACTERS_MAX: Final = 64 * 1024
 """Maximum number of base64 characters of a played file that a test contains."""
@@ -81,12 +88,14 @@ class GeneratedTestWriter:
     def _step_lines(self, step: Step) -> list[str]:
         if step.cause is None:
             return []
-        lines = ["", *self._cause_lines(step)]
+        cause_lines = self._cause_lines(step)
+        lines = ["", *cause_lines] if cause_lines else []
         observer = next(iter(self._people.values()), None)
         for action in step.actions:
             message = _sent_message(action)
             if message is not None and observer is not None:
-                assignment = self._keep_result(f"message_{action.id}", message) if message.get("components") else ""
+                is_used = bool(message.get("components")) or self._is_used_after(message["id"], step.number)
+                assignment = self._keep_result(f"message_{action.id}", message) if is_used else ""
                 expected_event = f'"MESSAGE_CREATE", content={_quote(message["content"])}'
                 lines.append(f"    {assignment}{observer}.expect({expected_event})")
             elif action.kind == "response":
@@ -123,6 +132,13 @@ class GeneratedTestWriter:
             person, channel = self._person_variable(match[1]), self._text_literal(body["channel"])
             assignment = self._assign(recorded_input, step_number)
             return [f"    {assignment}{person}.send_message({channel}, {self._text_literal(body.get('content', ''))})"]
+        if match is not None and match[2] in _MESSAGE_FIELDS:
+            return self._message_lines(match[1], match[2], body, recorded_input, step_number)
+        if match is not None and match[2] in ("connect", "disconnect"):
+            # All people are connected when the test starts.
+            is_connected = match[2] == "connect" and match[1] not in self._people
+            person = self._person_variable(match[1])
+            return [] if is_connected else [f"    {person}.{match[2]}()"]
         if match is not None and match[2].startswith("voice/"):
             return self._voice_lines(match[1], match[2].removeprefix("voice/"), body, recorded_input, step_number)
         arguments = None if match is None else self._interaction_arguments(match[2], body)
@@ -131,6 +147,17 @@ class GeneratedTestWriter:
         return self._interaction_lines(
             f"{self._person_variable(match[1])}.{match[2]}({arguments})", recorded_input, step_number
         )
+
+    def _message_lines(
+        self, name: str, action: str, body: dict[str, Any], recorded_input: RecordedInput, step_number: int
+    ) -> list[str]:
+        """Return the line of an action on a message, or a comment if no earlier line has the message."""
+        if body["message"] not in self._variables:
+            return [f"    # {_describe_request(recorded_input)}"]
+        fields = [_quote(body[field]) for field in _MESSAGE_FIELDS[action]]
+        assignment = self._assign(recorded_input, step_number) if action == "reply" else ""
+        arguments = ", ".join([self._variables[body["message"]], *fields])
+        return [f"    {assignment}{self._person_variable(name)}.{action}({arguments})"]
 
     def _voice_lines(
         self, name: str, action: str, body: dict[str, Any], recorded_input: RecordedInput, step_number: int
@@ -219,13 +246,15 @@ class GeneratedTestWriter:
         """Return the assignment of a result whose ID a later input uses, or an empty string."""
         response = decode_json(recorded_input.response)
         object_id = response.get("id") if isinstance(response, dict) else None
-        later_inputs = [step.cause for step in self._steps[step_number + 1 :] if step.cause is not None]
-        if not isinstance(object_id, str) or not any(
-            object_id in later_input.path + later_input.body for later_input in later_inputs
-        ):
+        if not isinstance(object_id, str) or not self._is_used_after(object_id, step_number):
             return ""
         self._variables[object_id] = f'result_{step_number}["id"]'
         return f"result_{step_number} = "
+
+    def _is_used_after(self, object_id: str, step_number: int) -> bool:
+        """Return whether an input of people after a step names an object by its ID."""
+        later_inputs = [step.cause for step in self._steps[step_number + 1 :] if step.cause is not None]
+        return any(object_id in later_input.path + later_input.body for later_input in later_inputs)
 
     def _text_literal(self, text: str) -> str:
         """Return the literal of a text, in which IDs of results are expressions."""

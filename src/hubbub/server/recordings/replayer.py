@@ -110,7 +110,8 @@ def take_counterparts(
     """Return the early actions whose names are those of recorded actions that are not among the new ones, and all others."""
     missing_names = Counter(describe(action) for action in recorded_actions if action.is_write)
     missing_names -= Counter(describe(action) for action in new_actions if action.is_write)
-    counterparts, other_actions = [], []
+    counterparts: list[RecordedInput] = []
+    other_actions: list[RecordedInput] = []
     for action in early_actions:
         name = describe(action)
         (counterparts if missing_names[name] else other_actions).append(action)
