@@ -37,7 +37,11 @@ export class WorldPane {
       "div",
       { class: "pane-content wide" },
       h("h1", null, "World"),
-      h("p", { class: "muted" }, "Lines are memberships. A filled dot marks a connected user or bot."),
+      h(
+        "p",
+        { class: "muted" },
+        "Lines are memberships; a thick line marks the owner. A filled dot marks a connected user or bot.",
+      ),
       this.#picture,
     );
     new ResizeObserver(() => this.#draw()).observe(this.#picture);
