@@ -128,6 +128,8 @@ class PlatformProcess {
     // Settings for a server that runs from this shell must not affect tests.
     const inherited = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("HUBBUB_")));
     this.#child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"], env: { ...inherited, ...variables } });
+    // A test that fails before it closes its platform must not keep the test run alive; the program ends with its standard input.
+    for (const handle of [this.#child, ...this.#child.stdio]) handle.unref();
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream.setEncoding("utf8").on("data", text => {
         this.#log = (this.#log + text).slice(-LOG_CHARACTERS_MAX);

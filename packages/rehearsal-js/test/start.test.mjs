@@ -107,19 +107,22 @@ test("A second client connects by the ready document", async context => {
   assert.equal((await platform.clock.get()).running, true);
 });
 
-test("The platform ends with a test run that is killed", async () => {
+/** Run a program that starts a platform; return its process and the URL that it prints. */
+async function runProgram(endOfProgram) {
   const program = `
     import { startPlatform } from "hubbub-rehearsal";
     const platform = await startPlatform({ command: ${JSON.stringify(COMMAND)} });
     console.log(platform.web);
-    await new Promise(resolve => process.stdin.on("data", resolve));`;
+    ${endOfProgram}`;
   const run = spawn(process.execPath, ["--input-type=module", "--eval", program], {
     cwd: import.meta.dirname ?? new URL(".", import.meta.url),
     stdio: ["pipe", "pipe", "inherit"],
   });
   const web = await new Promise(resolve => createInterface({ input: run.stdout }).once("line", resolve));
-  assert.equal((await fetch(`${web}/healthz`)).status, 200);
-  run.kill("SIGKILL");
+  return { run, web };
+}
+
+async function waitUntilStopped(web) {
   const deadline = Date.now() + 30_000;
   while (
     await fetch(`${web}/healthz`).then(
@@ -129,4 +132,18 @@ test("The platform ends with a test run that is killed", async () => {
   ) {
     assert.ok(Date.now() < deadline, "the platform is still running");
   }
+}
+
+test("The platform ends with a test run that is killed", async () => {
+  const { run, web } = await runProgram('await new Promise(resolve => process.stdin.on("data", resolve));');
+  assert.equal((await fetch(`${web}/healthz`)).status, 200);
+  run.kill("SIGKILL");
+  await waitUntilStopped(web);
+});
+
+test("A test run that does not close its platform ends", { timeout: 60_000 }, async () => {
+  const { run, web } = await runProgram("");
+  const exitCode = run.exitCode ?? (await new Promise(resolve => run.once("exit", resolve)));
+  assert.equal(exitCode, 0);
+  await waitUntilStopped(web);
 });
