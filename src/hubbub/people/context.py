@@ -16,7 +16,7 @@ from hubbub.protocol.ids import UserId
 STATUSES_WITH_CAUSE: Final = (400, 403, 404)
 """Statuses of rejected requests whose cause the platform may know."""
 LINES_SHOWN_MAX: Final = 5
-"""Maximum number of lines of the delivery trace in a failure message."""
+"""Maximum number of lines of each section of a failure message."""
 
 
 class Identified(Protocol):

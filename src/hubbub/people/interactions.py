@@ -309,14 +309,14 @@ class InteractionClient(MessagingClient):
         def is_deletion(data: dict[str, Any]) -> bool:
             return bool(data["id"] == deferred["id"])
 
-        def is_known() -> bool:
+        def has_ended() -> bool:
             return (
                 session.find(MESSAGE_UPDATE.name, is_answer) is not None
                 or session.find(MESSAGE_DELETE.name, is_deletion) is not None
             )
 
         name = self.context.name_of(application_id)
-        if not await session.wait_until(is_known, timeout_seconds):
+        if not await session.wait_until(has_ended, timeout_seconds):
             raise InteractionFailed(f"{name} deferred its response to {self.name} and did not answer in time")
         position = session.find(MESSAGE_UPDATE.name, is_answer)
         if position is None:

@@ -263,14 +263,14 @@ def _nonempty_fields(record: Record | None) -> dict[str, str]:
     return {name: value for name in record.fields if (value := getattr(record, name))}
 
 
-def _construct(kind: type[RecordT], **fields: Any) -> RecordT:
-    return kind.from_platform(**fields)
+def _construct(class_: type[RecordT], **fields: Any) -> RecordT:
+    return class_.from_platform(**fields)
 
 
 def from_wire(payload: "ActivityPayload", make: Callable[..., Any] = _construct) -> Activity:
     """Decode the activity of a user; secrets and button URLs are never sent to other users.
 
-    `make(kind, **fields)` creates a record of a class; pass `core.Core.make` to create the client's variant of the class."""
+    `make(class_, **fields)` creates a record of a class; pass `core.Core.make` to create the client's variant of the class."""
     platforms = NO_PLATFORMS
     for name in payload.supported_platforms or ():
         platforms |= ActivityGamePlatforms.__members__.get(name.upper(), NO_PLATFORMS)

@@ -102,17 +102,17 @@ def _check_for(annotation: Any) -> Check:
     return _class_check(annotation) if isinstance(annotation, type) else _accept
 
 
-def _class_check(kind: type[Any]) -> Check:
+def _class_check(class_: type[Any]) -> Check:
     """Build the check of an annotation that is a class; a class without a rule accepts every value."""
-    if kind is int:
+    if class_ is int:
         return _integer_check(UINT64)
-    if issubclass(kind, Enumeration):
-        return _enumeration_check(kind)
-    if issubclass(kind, ActivityGamePlatforms):
+    if issubclass(class_, Enumeration):
+        return _enumeration_check(class_)
+    if issubclass(class_, ActivityGamePlatforms):
         return _check_platforms
-    if issubclass(kind, Object):
-        return _instance_check(kind, kind.__name__)
-    return {float: _check_number, str: _check_text, bool: _check_boolean}.get(kind, _accept)
+    if issubclass(class_, Object):
+        return _instance_check(class_, class_.__name__)
+    return {float: _check_number, str: _check_text, bool: _check_boolean}.get(class_, _accept)
 
 
 def _type_error(name: str, expected: str, value: Any) -> TypeError:
@@ -123,9 +123,9 @@ def _accept(_: str, value: Any) -> Any:
     return value
 
 
-def _instance_check(kind: type[Any], expected: str) -> Check:
+def _instance_check(class_: type[Any], expected: str) -> Check:
     def check(name: str, value: Any) -> Any:
-        if not isinstance(value, kind):
+        if not isinstance(value, class_):
             raise _type_error(name, expected, value)
         return value
 
@@ -172,17 +172,17 @@ def _check_callable(name: str, value: Any) -> Any:
     return value
 
 
-def _enumeration_check(kind: type[Enumeration]) -> Check:
+def _enumeration_check(class_: type[Enumeration]) -> Check:
     # The SDK has its own names for some enums of the protocol; the last one that it defines is public.
-    kind_name = [kind.__name__, *(name for name, value in vars(enums).items() if value is kind)][-1]
+    kind_name = [class_.__name__, *(name for name, value in vars(enums).items() if value is class_)][-1]
 
     def check(name: str, value: Any) -> Any:
-        if isinstance(value, kind):
+        if isinstance(value, class_):
             return value
         if not isinstance(value, int) or isinstance(value, (bool, Enum)):
             raise _type_error(name, f"a member of {kind_name}", value)
         try:
-            return kind(value)
+            return class_(value)
         except ValueError:
             raise ValueError(f"{name} must be a member of {kind_name}, not {value}") from None
 

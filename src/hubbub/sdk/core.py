@@ -105,22 +105,22 @@ class Core:
 
     # Objects
 
-    def make(self, kind: type[T], *args: Any, **fields: Any) -> T:
-        """Create an object for the game, of this client's variant of the class `kind`."""
-        variant: Any = self._class_variants.get(kind, kind)
+    def make(self, class_: type[T], *args: Any, **fields: Any) -> T:
+        """Create an object for the game, of this client's variant of the class `class_`."""
+        variant: Any = self._class_variants.get(class_, class_)
         instance: T = variant.from_platform(**fields) if issubclass(variant, Fields) else variant(*args, **fields)
         return instance
 
-    def class_variant(self, kind: type[T]) -> type[T]:
-        """Return this client's variant of the class `kind`; a client of `hubbub.sdk.compat` has its own."""
-        return self._class_variants.get(kind, kind)
+    def class_variant(self, class_: type[T]) -> type[T]:
+        """Return this client's variant of the class `class_`; a client of `hubbub.sdk.compat` has its own."""
+        return self._class_variants.get(class_, class_)
 
     def _to_variant(self, result: ClientResult) -> ClientResult:
         """Convert a result to this client's variant of `ClientResult`."""
-        kind = self.class_variant(ClientResult)
-        if isinstance(result, kind):
+        variant_class = self.class_variant(ClientResult)
+        if isinstance(result, variant_class):
             return result
-        variant = object.__new__(kind)
+        variant = object.__new__(variant_class)
         variant.__dict__.update(result.__dict__)
         return variant
 

@@ -31,31 +31,31 @@ _decoders: Final[dict[Any, msgspec.json.Decoder[Any]]] = {}
 """Decoders by the type that they decode, before it was made tolerant."""
 
 
-def decode(data: bytes | str | msgspec.Raw, kind: type[T]) -> T:
+def decode(data: bytes | str | msgspec.Raw, class_: type[T]) -> T:
     """Decode JSON into a tolerant model, or into a list of them.
 
     Raise msgspec.MsgspecError if the data is not JSON or does not contain such an object."""
     # The variable is typed as Any, because type checkers do not regard every type as hashable.
-    hashable: Any = kind
+    hashable: Any = class_
     try:
         decoder = _decoders.get(hashable)
         if decoder is None:
-            decoder = _decoders[hashable] = msgspec.json.Decoder(tolerant_type(kind), strict=False)
+            decoder = _decoders[hashable] = msgspec.json.Decoder(tolerant_type(class_), strict=False)
         try:
             result: T = decoder.decode(data)
             return result
         except msgspec.ValidationError:
-            return convert(msgspec.json.decode(data), kind)
+            return convert(msgspec.json.decode(data), class_)
     except (RecursionError, UnicodeError) as error:
         # Input that is nested too deeply or is not valid Unicode does not raise one of msgspec's own errors.
         raise msgspec.DecodeError(str(error)) from None
 
 
-def convert(value: Any, kind: type[T]) -> T:
+def convert(value: Any, class_: type[T]) -> T:
     """Convert decoded JSON into a tolerant model, or into a list of them; raise msgspec.ValidationError if it is neither."""
-    result: T | UnsetType = _convert_valid_parts(value, tolerant_type(kind))
+    result: T | UnsetType = _convert_valid_parts(value, tolerant_type(class_))
     if isinstance(result, UnsetType):
-        raise msgspec.ValidationError(f"Expected {kind!r} with its ID")
+        raise msgspec.ValidationError(f"Expected {class_!r} with its ID")
     return result
 
 
@@ -96,14 +96,14 @@ def tolerant_type(hint: Any) -> Any:
         return _tolerant_model(hint)
     if issubclass(hint, Enum):
         return int if issubclass(hint, int) else int | str
-    return next((kind for kind in (NoneType, UnsetType, bool, int, float, str) if issubclass(hint, kind)), Any)
+    return next((base for base in (NoneType, UnsetType, bool, int, float, str) if issubclass(hint, base)), Any)
 
 
 def _tolerant_union(members: tuple[Any, ...]) -> Any:
-    kinds = [tolerant_type(member) for member in members]
-    models = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Struct)]
+    member_types = [tolerant_type(member) for member in members]
+    models = [type_ for type_ in member_types if isinstance(type_, type) and issubclass(type_, Struct)]
     # A payload does not tell which of several models it is.
-    return Any if Any in kinds or len(models) > 1 else reduce(or_, kinds)
+    return Any if Any in member_types or len(models) > 1 else reduce(or_, member_types)
 
 
 def _tolerant_model(model: type[Struct]) -> Any:
@@ -122,19 +122,19 @@ def _tolerant_model(model: type[Struct]) -> Any:
 
 
 def _tolerant_field(field: msgspec.structs.FieldInfo) -> tuple[str, Any, Any]:
-    kind = tolerant_type(field.type)
+    field_type = tolerant_type(field.type)
     if field.name == "id" and field.required:
-        return field.name, kind, msgspec.field(name=field.encode_name)
-    return field.name, kind | None | UnsetType, msgspec.field(name=field.encode_name, default=UNSET)
+        return field.name, field_type, msgspec.field(name=field.encode_name)
+    return field.name, field_type | None | UnsetType, msgspec.field(name=field.encode_name, default=UNSET)
 
 
-def _convert_valid_parts(value: Any, kind: Any) -> Any:
+def _convert_valid_parts(value: Any, type_: Any) -> Any:
     """Convert decoded JSON to a tolerant type without the parts that do not fit; return UNSET if nothing fits."""
     try:
-        return msgspec.convert(value, kind, strict=False)
+        return msgspec.convert(value, type_, strict=False)
     except msgspec.ValidationError:
         pass
-    for option in get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,):
+    for option in get_args(type_) if get_origin(type_) in (Union, UnionType) else (type_,):
         origin, arguments = get_origin(option), get_args(option)
         if option is str and isinstance(value, int) and not isinstance(value, bool):
             return str(value)

@@ -97,7 +97,7 @@ class VoiceCalls:
     # Calls
 
     def start_call(self, channel_id: int) -> Call | None:
-        """Start or join the call of a lobby; return None if the current user is already in it.
+        """Start or join the call of the lobby with the ID `channel_id`; return None if the current user is already in it.
 
         A call that is not allowed is returned with the status `DISCONNECTED`; its status callback gets the error `FORBIDDEN`.
         Raise `audio.MissingExtraError` if the `hubbub[voice]` extra is not installed."""
@@ -231,7 +231,7 @@ class VoiceCalls:
         self._core.driver.post(self._signaling.refresh)
 
     def get_call(self, channel_id: int) -> Call | None:
-        """Return the current user's call in a lobby, or None."""
+        """Return the current user's call in the lobby with the ID `channel_id`, or None."""
         with self._core.lock:
             state = self._calls.get(channel_id)
         return self._core.make(Call, self._core, channel_id, state) if state is not None else None
@@ -240,10 +240,12 @@ class VoiceCalls:
         """Return the calls of the current user."""
         with self._core.lock:
             calls = list(self._calls.items())
-        return [self._core.make(Call, self._core, channel_id, state) for channel_id, state in calls]
+        return [self._core.make(Call, self._core, lobby_id, state) for lobby_id, state in calls]
 
     def end_call(self, channel_id: int, callback: Callable[[], object] | None = None) -> Completion[None]:
-        """Leave the call of a lobby; its `Call` objects become false. The callback has no arguments."""
+        """Leave the call of the lobby with the ID `channel_id`; its `Call` objects become false.
+
+        The callback has no arguments."""
         return self._core.run("EndCall", _without_result(callback), (), self._end_calls, [channel_id])
 
     def end_calls(self, callback: Callable[[], object] | None = None) -> Completion[None]:

@@ -117,9 +117,9 @@ class MiniaudioDriver:
         return stream
 
 
-def _open(kind: Any, device: Device, format_name: str) -> Any:
+def _open(type_: Any, device: Device, format_name: str) -> Any:
     try:
-        return kind(
+        return type_(
             **{format_name: miniaudio.SampleFormat.SIGNED16},
             nchannels=CHANNELS,
             sample_rate=SAMPLE_RATE,

@@ -149,10 +149,10 @@ def _decode_frame(text: str) -> VoiceFrame:
         raise VoiceSocketClosed(0) from error
 
 
-def decode_voice_payload(data: bytes | str, kind: type[T], *required: str) -> T:
+def decode_voice_payload(data: bytes | str, class_: type[T], *required: str) -> T:
     """Decode a payload to a tolerant model; raise `VoiceSocketClosed` if it is invalid or a required field is missing."""
     try:
-        payload = decode(data, kind)
+        payload = decode(data, class_)
     except msgspec.MsgspecError as error:
         raise VoiceSocketClosed(0) from error
     if not all(has_value(getattr(payload, name)) for name in required):

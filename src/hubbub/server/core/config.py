@@ -483,20 +483,20 @@ def _convert_setting(key: str, raw_value: Any, source: str) -> Any:
             return load_providers(raw_value)
         except ValueError as error:
             raise ConfigError(key, source, f"{error}; allowed: {describe_allowed(key)}") from None
-    kind = KEYS[key]
+    setting_type = KEYS[key]
     value = raw_value
     # Text from flags and the environment may represent numbers; values typed by TOML must have the right type.
     is_text = isinstance(raw_value, str) and not source.startswith("file ")
     if isinstance(raw_value, str):
         value = raw_value.strip()
-        if kind is bool and is_text:
+        if setting_type is bool and is_text:
             value = _BOOLEANS.get(value.lower(), value)
         elif key in _LIST_KEYS:
             value = [part.strip() for part in value.split(",") if part.strip()]
     elif isinstance(raw_value, Path):
         value = str(raw_value)
     try:
-        converted_value = msgspec.convert(value, kind, strict=not is_text)
+        converted_value = msgspec.convert(value, setting_type, strict=not is_text)
     except msgspec.ValidationError:
         raise ConfigError(
             key, source, f"{_display_value(key, raw_value)} is not allowed; allowed: {describe_allowed(key)}"

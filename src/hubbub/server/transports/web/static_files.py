@@ -19,7 +19,7 @@ from hubbub.server.transports.web import content_encoding, start_package
 STATIC_FOLDER: Final = Path(__file__).parent / "static"
 STATIC_PATH: Final = "/static"
 MAIN_MODULE: Final = "main.js"
-"""Entry point of the chat client's modules, which replaces the page."""
+"""Entry point of the chat client's modules."""
 THIRD_PARTY: Final = "third_party"
 """Folder of files that `tools/third_party.py` fetches; empty or missing without a network (decisions/0084)."""
 HIGHLIGHTER: Final = f"{THIRD_PARTY}/highlight.js"

@@ -166,7 +166,8 @@ async def _events_context(request: PageRequest, application: Application) -> dic
         "status_text": gettext(FORGED_SIGNATURE_TEXT if has_accepted_forgery else status_text),
         "chosen_events": application.event_webhooks_types or [],
         "events": [
-            (str(kind), gettext(label), gettext(description)) for kind, (label, description) in EVENT_TEXTS.items()
+            (str(event_type), gettext(label), gettext(description))
+            for event_type, (label, description) in EVENT_TEXTS.items()
         ],
     }
 
