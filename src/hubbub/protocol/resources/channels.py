@@ -345,11 +345,11 @@ class UpdateChannel(Struct, kw_only=True):
     archived: bool | None | UnsetType = UNSET
     """Whether the thread is archived; threads only. Null keeps the value."""
     locked: bool | None | UnsetType = UNSET
-    """Whether only members with MANAGE_THREADS may post in and unarchive the thread; threads only."""
+    """Whether only members with MANAGE_THREADS may post in and unarchive the thread; threads only. Null keeps the value."""
     invitable: bool | None | UnsetType = UNSET
-    """Whether members without MANAGE_THREADS may add others; private threads only."""
+    """Whether members without MANAGE_THREADS may add others; private threads only. Null keeps the value."""
     auto_archive_duration: AutoArchiveDuration | None | UnsetType = UNSET
-    """Minutes of inactivity after which the thread is archived; threads only."""
+    """Minutes of inactivity after which the thread is archived; threads only. Null keeps the value."""
     applied_tags: Annotated[list[TagId], Meta(max_length=APPLIED_TAGS_MAX)] | None | UnsetType = UNSET
     """IDs of the tags of the post, which replace all previous ones, at most 5; posts only. Null removes all."""
     icon: ImageData | None | UnsetType = UNSET

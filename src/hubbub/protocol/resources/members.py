@@ -165,16 +165,16 @@ class UpdateGuildMember(Struct, kw_only=True):
     roles: Annotated[list[RoleId], Meta(max_length=MEMBER_ROLES_MAX)] | None | UnsetType = UNSET
     """IDs of all roles of the member, which replace the current roles; null for none. Requires MANAGE_ROLES."""
     mute: bool | None | UnsetType = UNSET
-    """Whether the member is muted in voice channels; requires MUTE_MEMBERS."""
+    """Whether the member is muted in voice channels, false if null; requires MUTE_MEMBERS."""
     deaf: bool | None | UnsetType = UNSET
-    """Whether the member is deafened in voice channels; requires DEAFEN_MEMBERS."""
+    """Whether the member is deafened in voice channels, false if null; requires DEAFEN_MEMBERS."""
     channel_id: ChannelId | None | UnsetType = UNSET
     """ID of the voice channel to move the member to, null to disconnect them; requires MOVE_MEMBERS."""
     communication_disabled_until: datetime | None | UnsetType = UNSET
     """Time at which the member's timeout ends, at most 28 days ahead.
     Null ends the timeout; requires MODERATE_MEMBERS."""
     flags: Bits | None | UnsetType = UNSET
-    """New flags of the member; only BYPASSES_VERIFICATION can change."""
+    """New flags of the member; only BYPASSES_VERIFICATION can change, and null removes it."""
 
 
 class UpdateMyGuildMember(Struct, kw_only=True):

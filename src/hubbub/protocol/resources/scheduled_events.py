@@ -262,11 +262,11 @@ class UpdateScheduledEvent(Struct, kw_only=True):
     scheduled_start_time: datetime | UnsetType = UNSET
     """Time at which the event starts."""
     scheduled_end_time: datetime | None | UnsetType = UNSET
-    """Time at which the event ends; required for external events."""
+    """Time at which the event ends, required for external events; null removes it."""
     privacy_level: EventPrivacyLevel | UnsetType = UNSET
     """Visibility of the event; must be 2."""
     entity_type: EventEntityType | None | UnsetType = UNSET
-    """Location type of the event; 3, external, requires a null `channel_id`, a location and an end time."""
+    """Location type of the event; 3, external, requires a null `channel_id`, a location and an end time. Null keeps the type."""
     channel_id: ChannelId | None | UnsetType = UNSET
     """ID of the stage or voice channel; null for external events."""
     entity_metadata: EntityMetadata | None | UnsetType = UNSET
@@ -274,7 +274,7 @@ class UpdateScheduledEvent(Struct, kw_only=True):
     recurrence_rule: SetRecurrenceRule | None | UnsetType = UNSET
     """Recurrence of the event; null removes it. A change deletes all exceptions."""
     status: EventStatus | None | UnsetType = UNSET
-    """New status: from 1 to 2 starts the event, from 1 to 4 cancels it, from 2 to 3 ends it."""
+    """New status: from 1 to 2 starts the event, from 1 to 4 cancels it, from 2 to 3 ends it. Null keeps the status."""
 
 
 class UpdateScheduledEventException(Struct, kw_only=True):

@@ -28,7 +28,7 @@ class UpdateWidgetSettings(Struct, kw_only=True):
     """Changes to the widget settings; absent fields keep their value."""
 
     enabled: bool | None | UnsetType = UNSET
-    """Whether the widget is enabled."""
+    """Whether the widget is enabled; null keeps the value."""
     channel_id: ChannelId | None | UnsetType = UNSET
     """ID of the channel the widget's invite leads to; null for no invite."""
 
