@@ -3,6 +3,7 @@
 import pytest
 
 from hubbub.protocol.operator_roles import OperatorRole
+from hubbub.server.core.clock import DAY_MS
 from tests.server.transports.web.test_console import open_browser
 from tests.world import World
 
@@ -50,6 +51,18 @@ async def test_an_application_is_deleted_after_a_confirmation_and_restored(world
     page = await browser.submit(page, "Restore application")
     assert "Application restored." in page.text
     (await bot.get("/users/@me")).ok()
+
+
+async def test_the_server_deletes_an_application_at_the_end_of_the_grace_period(world: World) -> None:
+    browser, _ = await open_browser(world)
+    bot = await world.bot()
+    page = await browser.open(f"/admin/applications/{bot.application_id}")
+    await browser.submit(page, "Delete application", deletion_reason="Spam", confirm=bot.name)
+
+    world.clock.advance(31 * DAY_MS)
+    await world.run_due_jobs()
+
+    assert f"Server deleted the application {bot.name}" in (await browser.open("/admin/audit-log")).text
 
 
 async def test_auditors_see_no_actions_on_applications(world: World) -> None:

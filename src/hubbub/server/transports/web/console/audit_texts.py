@@ -68,7 +68,7 @@ ACTIONS: Final = {
 }
 """Sentences for the actions of the audit log."""
 
-AUTOMATIC_ACTIONS: Final = frozenset({"guild.deleted", "upload.reject", "user.deleted"})
+AUTOMATIC_ACTIONS: Final = frozenset({"application.deleted", "guild.deleted", "upload.reject", "user.deleted"})
 """Actions that the server performs without an operator."""
 
 _TIME_PATTERN: Final = r"(\d{4}-\d\d-\d\d \d\d:\d\d) UTC"
