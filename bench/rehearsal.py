@@ -138,8 +138,8 @@ def _time_single_test(folder: Path) -> float:
         started_at = time.perf_counter()
         _run_pytest(folder, "test_single.py")
         durations_ms.append((time.perf_counter() - started_at) * 1000)
-    without_platform_ms, with_platform_ms = durations_ms
-    return with_platform_ms - without_platform_ms
+    baseline_ms, platform_ms = durations_ms
+    return platform_ms - baseline_ms
 
 
 def _run_pytest(folder: Path, file_name: str, **variables: str) -> None:

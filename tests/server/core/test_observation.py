@@ -60,7 +60,7 @@ class TestSlowOperations:
 def start_and_end(observer: Observer, name: str, seconds: float) -> None:
     observation = observer.start("job", name)
     assert observation is not None
-    observation.started -= seconds
+    observation.started_at -= seconds
     observer.end(observation)
 
 

@@ -64,7 +64,7 @@ class Tracer(Protocol):
 class ObservedUnit:
     """A unit of work of an observed operation; it is called once for each attempt."""
 
-    __slots__ = ("_attempt_count", "_observation", "_span", "_started", "_statement_count", "_work")
+    __slots__ = ("_attempt_count", "_observation", "_span", "_started_at", "_statement_count", "_work")
 
     def __init__(self, observation: "Observation", work: Callable[[Any], Any], name: str) -> None:
         self._observation = observation
@@ -72,7 +72,7 @@ class ObservedUnit:
         self._attempt_count = 0
         self._statement_count = 0
         self._span = None if observation.span is None else observation.span.start_child(name, "internal")
-        self._started = time.monotonic()
+        self._started_at = time.monotonic()
 
     def __call__(self, tx: Any) -> Any:
         self._attempt_count += 1
@@ -88,7 +88,7 @@ class ObservedUnit:
 
     def end(self, error: str = "") -> None:
         """Add the unit to its operation; `error` is the reason why the store could not run it, or empty."""
-        self._observation.store_seconds += time.monotonic() - self._started
+        self._observation.store_seconds += time.monotonic() - self._started_at
         self._observation.statement_count += self._statement_count
         if self._span is not None:
             self._span.end(
@@ -100,7 +100,7 @@ class ObservedUnit:
 class Observation:
     """An operation in progress."""
 
-    __slots__ = ("kind", "name", "on_job", "span", "started", "statement_count", "store_seconds", "token")
+    __slots__ = ("kind", "name", "on_job", "span", "started_at", "statement_count", "store_seconds", "context_token")
 
     def __init__(self, kind: OperationKind, name: str, span: Span | None = None) -> None:
         self.kind = kind
@@ -109,11 +109,13 @@ class Observation:
         self.span = span
         self.on_job: Callable[[int, str], None] | None = None
         """Function that remembers the traceparent of an enqueued job by its ID; None without a trace."""
-        self.started = time.monotonic()
+        self.started_at = time.monotonic()
+        """Time of the start in seconds of the monotonic clock."""
         self.store_seconds = 0.0
         """Time in seconds that the operation waited for units of work, including their queue and commit."""
         self.statement_count = 0
-        self.token: Token[Observation | None] | None = None
+        self.context_token: Token[Observation | None] | None = None
+        """Token with which `Observer.end` resets `CURRENT`; None before `Observer.start` has set it."""
 
     def start_unit(self, work: Callable[[Any], Any], name: str) -> ObservedUnit:
         """Return the unit to pass to the store instead of `work`; the caller ends it."""
@@ -161,7 +163,7 @@ class Observer:
             observation.span = self.tracer.start(name, span_kind, traceparent=traceparent, is_trusted=is_trusted)
             if observation.span is not None:
                 observation.on_job = self._remember_job
-        observation.token = CURRENT.set(observation)
+        observation.context_token = CURRENT.set(observation)
         return observation
 
     def end(
@@ -170,9 +172,9 @@ class Observer:
         """End an operation; log it if it was slow."""
         if observation is None:
             return
-        assert observation.token is not None
-        CURRENT.reset(observation.token)
-        seconds = time.monotonic() - observation.started
+        assert observation.context_token is not None
+        CURRENT.reset(observation.context_token)
+        seconds = time.monotonic() - observation.started_at
         if 0 < self._slow_seconds <= seconds:
             self._metrics.slow_operations(observation.kind).inc()
             self._log_slow(observation, seconds)

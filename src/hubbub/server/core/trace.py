@@ -119,7 +119,7 @@ class Trace:
         body: bytes | None,
         denial: Denial | None = None,
     ) -> None:
-        """Record a rejected request; `denial` says why the caller lacked permission."""
+        """Record a rejected request; `denial` is why the caller lacked permission, or None for other errors."""
         self._last_number += 1
         self._rejected_requests.append(
             TracedRejection(
