@@ -1,6 +1,8 @@
 """Jobs on every store: due times, order, retries, cancellation, concurrent workers and leases."""
 
 import asyncio
+import sys
+import threading
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -468,3 +470,28 @@ async def test_jobs_can_enqueue_further_jobs(harness: JobHarness) -> None:
     await harness.run_due_jobs()
     assert executed_jobs == [1, 2, 3]
     assert await harness.count_jobs() == 0
+
+
+def test_jobs_are_claimed_while_others_start_and_end() -> None:
+    """A worker claims jobs in a thread, and its event loop adds and removes running ones at the same time."""
+    pool = jobs._SlotPool(["mail"], 1000, 10)
+    claim_count = 0
+
+    def claim() -> None:
+        nonlocal claim_count
+        for _ in range(3000):
+            pool.condition()
+            pool.choose([])
+            claim_count += 1
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    thread = threading.Thread(target=claim)
+    thread.start()
+    while thread.is_alive():
+        for number in range(20):
+            pool.jobs[number] = Job(number, "mail", "mail/group/1", START_MS, "{}", 0, None)
+        pool.jobs.clear()
+    sys.setswitchinterval(interval)
+
+    assert claim_count == 3000

@@ -219,14 +219,18 @@ class _SlotPool:
 
     def condition(self) -> tuple[str, list[Any]]:
         """Return the SQL condition for a claimable row of `jobs AS job`: a known kind, and a concurrency group below the limit."""
-        counts_by_group = Counter(job.concurrency_group for job in self.jobs.values())
+        counts_by_group = self._count_by_group()
         full_groups = [group for group, count in counts_by_group.items() if group and count >= self._group_slots_max]
         exclusions = "".join(f" AND substr(job.key, 1, {len(group)}) <> ?" for group in full_groups)
         return f"job.kind IN ({placeholders(self.kinds)}){exclusions}", [*self.kinds, *full_groups]
 
+    def _count_by_group(self) -> Counter[str]:
+        # A thread claims jobs while the event loop adds and removes running ones; `list` copies them in one step.
+        return Counter(job.concurrency_group for job in list(self.jobs.values()))
+
     def choose(self, candidates: Iterable[Job]) -> list[Job]:
         """Select the due jobs that there are free slots for, in total and per concurrency group."""
-        counts_by_group = Counter(job.concurrency_group for job in self.jobs.values())
+        counts_by_group = self._count_by_group()
         chosen_jobs: list[Job] = []
         for job in candidates:
             # The clock of a rehearsal may jump past the end of a lease while this worker still runs the job.
