@@ -7,6 +7,9 @@ from typing import Any
 
 import aiohttp
 import pytest
+from aiohttp.base_protocol import BaseProtocol
+from aiohttp.streams import StreamReader
+from aiohttp.test_utils import make_mocked_request
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +17,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.ids import AttachmentId
 from hubbub.server.core.config_sections import LogConfig
 from hubbub.server.core.rate_limits import RateLimitMode
+from hubbub.server.transports.http import request_limits
 from hubbub.server.transports.http.request_bodies import UPLOAD_BUDGET_FACTOR
 from tests.server.transports.http.conftest import NOW_MS, HttpHarness, HttpResponse
 
@@ -376,6 +380,18 @@ async def test_an_unavailable_store_responds_with_503(server: HttpHarness) -> No
     assert response.status == 503
     assert response.json == {"message": "503: Service Unavailable", "code": 0}
     assert response.headers["Retry-After"] == "1"
+
+
+async def test_a_body_whose_connection_is_closed_before_the_read_is_a_client_error() -> None:
+    protocol = BaseProtocol(asyncio.get_running_loop())
+    body = StreamReader(protocol, 65_536, loop=asyncio.get_running_loop())
+    request = make_mocked_request("POST", "/", headers={"Content-Length": "5"}, payload=body)
+    assert not protocol.connected
+
+    with pytest.raises(errors.ApiError) as rejection:
+        await request_limits.read_body(request, 100, 5.0)
+
+    assert rejection.value.status == 400
 
 
 async def test_the_audit_reason_is_decoded_and_truncated(server: HttpHarness) -> None:

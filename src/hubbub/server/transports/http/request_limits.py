@@ -53,12 +53,17 @@ async def read_body(request: web.BaseRequest, bytes_max: int, timeout_seconds: f
 async def _read_available(content: StreamReader) -> bytes:
     """Read the data that has arrived.
 
-    A client that disconnects mid-body (and never sees the response) and a body that cannot be decompressed become a
-    400, not a server error.
+    A client that disconnects before or during the read (and never sees the response) and a body that cannot be
+    decompressed become a 400, not a server error.
     """
     try:
         return await content.readany()
     except (ConnectionResetError, http_exceptions.HttpProcessingError, web.RequestPayloadError):
+        raise errors.BAD_REQUEST() from None
+    except RuntimeError as error:
+        # aiohttp raises it for a read of a connection that is closed already.
+        if str(error) != "Connection closed.":
+            raise
         raise errors.BAD_REQUEST() from None
 
 
