@@ -16,6 +16,7 @@ from tests.fuzz.wire import WireClient, WireRequest
 from tests.oauth import create_application
 from tests.pages import Browser, Page
 from tests.server.identity.operators import create_operator
+from tests.world import Actor
 
 _PARAMETER_PATTERN = re.compile(r"\{(\w+)(?::(?:[^{}]|\{[^{}]*\})*)?\}")
 
@@ -55,6 +56,11 @@ EXCLUDED_PATHS = frozenset({"/logout", "/settings/account/delete", "/settings/ac
 
 BODY_BYTES_MAX = 64 * 1024
 
+ACCOUNT_PAGES = {"user": "/settings/account", "operator": "/admin/users", "anonymous": "/login"}
+"""A page that a login can open, by login. A login without a session is redirected."""
+
+_LOGIN_PATTERN = re.compile(rb"\r\nlocation: /login\?", re.IGNORECASE)
+
 
 class PagesTarget(FuzzTarget):
     """Requests pages and submits their forms."""
@@ -70,20 +76,46 @@ class PagesTarget(FuzzTarget):
         self._forms: dict[tuple[str, str], list[str]] = {}
         """Names of the fields of the forms that were found, by the path of the form and login."""
         self._tokens: dict[str, str] = {}
+        self._ending_logins: set[str] = set()
+        """Logins that are being replaced."""
 
     async def start(self) -> None:
-        """Create users, a guild, an application and an operator only for this target, and find the forms of the pages."""
-        world = self.platform.world
-        user = await world.user()
-        guild = await world.guild(user)
-        application = await create_application(world, user)
-        operator = await create_operator(world, self.platform.builder.unused_name("pageoperator"))
-        victim = await world.user()
-        await application.request_tokens(user)
+        """Create a user and an operator only for this target, and find the forms of the pages."""
         for name, value in self.platform.prepared_guild.object_ids.items():
             # Forms must not delete or suspend the objects of the other targets.
             if name not in ("guild_id", "user_id", "application_id"):
                 self._pool.add(name, value)
+        for login in ACCOUNT_PAGES:
+            await self._sign_in(login)
+
+    async def _sign_in(self, login: str) -> None:
+        """Create the account of a login, and for a user the objects of its forms; find the forms of its pages."""
+        world = self.platform.world
+        browser = Browser(world)
+        if login == "user":
+            user = await world.user()
+            browser.sign_in_as(user)
+            await self._create_objects(user)
+        elif login == "operator":
+            name = self.platform.builder.unused_name("pageoperator")
+            browser.sign_in_as(await create_operator(world, name))
+        forms: dict[tuple[str, str], list[str]] = {}
+        paths = [self._fill(page.path) for page in self._pages if page.method == "GET"]
+        for path in (ACCOUNT_PAGES[login], *paths):
+            if "second-factor" not in path:
+                self._remember_forms(await browser.request("GET", path), login, forms)
+        for key in [key for key in self._forms if key[1] == login]:
+            del self._forms[key]
+        self._forms |= forms
+        self._browsers[login] = browser
+
+    async def _create_objects(self, user: Actor) -> None:
+        """Create a guild, an application and another user, and add them to the pool."""
+        world = self.platform.world
+        guild = await world.guild(user)
+        application = await create_application(world, user)
+        victim = await world.user()
+        await application.request_tokens(user)
         for name, value in {
             "guild_id": guild.id,
             "guild_segment": guild.id,
@@ -93,36 +125,37 @@ class PagesTarget(FuzzTarget):
             "user_id": victim.id,
         }.items():
             self._pool.add(name, str(value))
-        for name, actor in (("user", user), ("operator", operator), ("anonymous", None)):
-            browser = self._browsers[name] = Browser(world)
-            if actor is not None:
-                browser.sign_in_as(actor)
-            page = await browser.open("/settings/account" if actor else "/login")
-            self._remember_forms(page, name)
-        for page_declaration in self._pages:
-            if page_declaration.method == "GET":
-                for name, browser in self._browsers.items():
-                    path = self._fill(page_declaration.path)
-                    if "second-factor" not in path:
-                        self._remember_forms(await browser.request("GET", path), name)
+
+    async def _sign_in_again(self, login: str) -> None:
+        """Create a new account for a login whose session was ended or whose account was suspended by a form."""
+        if login == "anonymous" or login in self._ending_logins:
+            return
+        self._ending_logins.add(login)
+        try:
+            if (await self._browsers[login].request("GET", ACCOUNT_PAGES[login])).status == 303:
+                self.report.outcome_counts[f"pages new {login}"] += 1
+                await self._sign_in(login)
+        finally:
+            self._ending_logins.remove(login)
 
     def clone(self, rng: random.Random) -> Self:
         """Return a target with its own connection, which shares the pool, the logins and the forms."""
         target = super().clone(rng)
         target._pool, target._browsers = self._pool, self._browsers
-        target._forms, target._tokens = self._forms, self._tokens
+        target._forms, target._tokens, target._ending_logins = self._forms, self._tokens, self._ending_logins
         return target
 
-    def _remember_forms(self, page: Page, login: str) -> None:
-        """Remember the forms of a page, except those for objects of other targets, and the token that they need."""
+    def _remember_forms(self, page: Page, login: str, forms: dict[tuple[str, str], list[str]]) -> None:
+        """Add the forms of a page to `forms`, except those for objects of other targets, and store the token that they need."""
         shared_ids = [str(caller.id) for caller in self.platform.callers.values() if caller is not None]
         shared_ids += [
             self.platform.prepared_guild.object_ids[name] for name in ("guild_id", "user_id", "application_id")
         ]
         for form in page.forms:
-            if any(value in form.action for value in shared_ids):
+            # The console lists the sessions of all users by the IDs of their tokens.
+            if any(value in form.action for value in shared_ids) or form.action.startswith("/admin/sessions/"):
                 continue
-            self._forms.setdefault((form.action, login), form.names)
+            forms.setdefault((form.action, login), form.names)
             for name, value in form.values:
                 if name == "form_token":
                     self._tokens[login] = value
@@ -217,6 +250,8 @@ class PagesTarget(FuzzTarget):
         self.report.count(self.name, str(response.status or "closed"))
         if response.status == 503 and (wire.target.startswith("/readyz") or self.platform.consume_overload()):
             return
+        if response.status == 303 and _LOGIN_PATTERN.search(response.head):
+            await self._sign_in_again(login)
         if response.status >= 500:
             raise InvalidResponse(f"{wire.method} {_generalize(wire.target)} returned {response.status}")
 
