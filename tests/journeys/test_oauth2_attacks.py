@@ -11,6 +11,7 @@ from hubbub.protocol.resources import oauth2 as wire
 from hubbub.server.core import logs
 from hubbub.server.identity import accounts, applications
 from hubbub.server.identity.accounts import passwords
+from hubbub.server.identity.oauth2 import ApplicationDeauthorized
 from hubbub.server.identity.oauth2.client_requests import redirects
 from tests.oauth import REDIRECT, assert_oauth2_error, create_application, create_pkce_pair, url_parameters
 from tests.world import World
@@ -187,6 +188,7 @@ def test_schemes_that_a_browser_executes_cannot_be_registered(uri: str) -> None:
 
 async def test_a_replayed_refresh_token_revokes_its_family(world: World) -> None:
     """A refresh token is stolen; the attacker and the client both use it, and the server cannot distinguish them."""
+    signals = world.record_signals(ApplicationDeauthorized)
     alice, client = await world.user(), await create_application(world)
     first_tokens, other_tokens = await client.request_tokens(alice), await client.request_tokens(alice)
     second_tokens = (await client.refresh(first_tokens["refresh_token"])).ok()
@@ -200,11 +202,13 @@ async def test_a_replayed_refresh_token_revokes_its_family(world: World) -> None
     # Tokens of another grant stay valid, and so does the authorization.
     last_tokens = (await client.refresh(other_tokens["refresh_token"])).ok()
     assert len((await alice.get("/oauth2/tokens")).ok()) == 1
+    assert signals == []
 
-    # With the last grant the authorization ends.
+    # With the last grant the authorization ends, and the application receives the event.
     assert_oauth2_error(await client.refresh(other_tokens["refresh_token"]), "invalid_grant")
     (await client.bearer(alice, last_tokens["access_token"]).get("/users/@me")).rejected(401, 0)
     assert (await alice.get("/oauth2/tokens")).ok() == []
+    assert [(signal.application_id, signal.user_id) for signal in signals] == [(client.id, alice.id)]
 
 
 async def test_the_issuer_in_responses_prevents_a_mix_up(world: World) -> None:

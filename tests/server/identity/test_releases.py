@@ -47,6 +47,12 @@ def test_the_support_window_follows_the_clock(day: str, supported_versions: list
     assert [version for version in minors if is_supported(version, parse_utc_ms(day))] == supported_versions
 
 
+def test_the_support_window_is_that_of_today_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hubbub.sdk.version.read_machine_ms", lambda: parse_utc_ms("2025-03-17"))
+
+    assert [version for version in ("1.0", "1.1", "1.10") if is_supported(version)] == ["1.0"]
+
+
 async def test_a_release_is_found_by_version(world: World) -> None:
     path = "/social-sdk/releases"
     assert (await world.request("GET", f"{path}/1.8.18335")).ok() == {
