@@ -427,3 +427,40 @@ async def test_a_message_that_arrives_while_the_first_page_is_loading_is_shown(p
         await window.page.locator(f'.side .entry.unread[data-focus="{guild.general}"]').wait_for()
         release_event.set()
         await window.wait_message("in between")
+
+
+async def test_a_page_of_messages_that_fails_to_load_is_loaded_again_by_a_click(platform: ChatPlatform) -> None:
+    nora, tom = await platform.world.user("nora"), await platform.world.user("tom")
+    guild = await platform.world.guild(nora, tom)
+    other_channel_id = await guild.channel("other")
+    for number in range(60):
+        await guild.send_message(tom, f"number {number:02}")
+    # The client tries four times before it shows the error.
+    fault = {
+        "transport": "http",
+        "effect": "status",
+        "status": 503,
+        "times": 4,
+        "method": "GET",
+        "route": "/channels/{channel_id}/messages",
+    }
+    async with platform.open_window(nora, f"/app/channels/{guild.id}/{other_channel_id}") as window:
+        window.expected_errors = ("Failed to load resource",)
+        await window.page.get_by_text("This is the beginning of the channel.").wait_for()
+        await platform.inject_fault(**fault)
+        await window.page.locator(f'.side .entry[data-focus="{guild.general}"]').click()
+        retry_button = window.page.get_by_role("button", name="Try again")
+        await retry_button.wait_for()
+        await guild.send_message(tom, "meanwhile")
+        await window.page.locator(f'.side .entry.unread[data-focus="{guild.general}"]').wait_for(state="attached")
+        await retry_button.click()
+        await window.wait_message("meanwhile")
+
+        # The page above the first one fails, and the messages below it stay.
+        await platform.inject_fault(**fault)
+        await window.page.locator(".scroller").hover()
+        await window.page.mouse.wheel(0, -10_000)
+        await retry_button.wait_for()
+        await retry_button.click()
+        await window.wait_message("number 00")
+        assert await retry_button.count() == 0

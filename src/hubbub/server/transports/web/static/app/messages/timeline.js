@@ -31,8 +31,8 @@ class Timeline extends LayoutPart {
 
   /** @type {string | null | undefined} ID of the message to show first, set by `createPart`; empty for the newest one. */
   messageId;
-  /** @type {string | null} Text about the page that could not be loaded, or null. */
-  loadError = null;
+  /** @type {{text: string, isAtEnd: boolean, retry: () => void} | null} The page that could not be loaded, or null. */
+  failure = null;
   /** @type {string | null} ID of the message to scroll to after the next drawing, or null. */
   scrollTargetId = null;
 
@@ -72,6 +72,8 @@ class Timeline extends LayoutPart {
     this.onMessage = ({ detail }) => this.#announceMessage(detail);
     this.context.gateway.addEventListener("MESSAGE_CREATE", this.onMessage);
     this.onFocus = () => markRead(this.context, this);
+    this.onReady = () => (this.failure = null);
+    this.context.gateway.addEventListener("READY", this.onReady);
     window.addEventListener("focus", this.onFocus);
     if (this.messageId) this.seek(this.messageId);
     else this.#load("newest");
@@ -91,17 +93,15 @@ class Timeline extends LayoutPart {
     this.resizeObserver.disconnect();
     this.context.gateway.removeEventListener("MESSAGE_CREATE", this.onMessage);
     window.removeEventListener("focus", this.onFocus);
+    this.context.gateway.removeEventListener("READY", this.onReady);
   }
 
   /** Update the rows. After a new session, load the newest messages first, because missed messages are in no event. */
   draw() {
     const { state } = this.context;
-    if (!this.log.isLoaded) {
-      if (!this.isLoading && !this.loadError) this.#load("newest");
-      if (!this.log.messages.length) this.#setEdge(this.top, this.loadError ?? t("Loading…"));
-      return;
-    }
-    this.#setEdge(this.top, this.log.atOldest ? null : t("Loading…"));
+    if (!this.log.isLoaded && !this.isLoading && this.failure === null) this.#load("newest");
+    this.#drawEdges();
+    if (!this.log.isLoaded) return;
     const staysAtBottom = this.isFollowing && this.log.atNewest;
     // Reading positions forces a layout, which is not necessary at the bottom.
     const anchor = staysAtBottom ? null : this.#findAnchor();
@@ -113,19 +113,11 @@ class Timeline extends LayoutPart {
     for (const message of batch.messages) {
       const messageDay = this.#dayOf(message);
       if (messageDay !== day)
-        entries.push({
-          key: `day-${messageDay}`,
-          version: "",
-          build: () => h("li", { class: "day" }, h("span", null, messageDay)),
-        });
+        entries.push({ key: `day-${messageDay}`, version: "", build: () => divider("day", messageDay) });
       if (!isNew && this.lastReadId !== null && isNewer(message.id, this.lastReadId)) {
         isNew = true;
         if (message.author.id !== state.me.id) {
-          entries.push({
-            key: "new",
-            version: "",
-            build: () => h("li", { class: "day new" }, h("span", null, t("New"))),
-          });
+          entries.push({ key: "new", version: "", build: () => divider("day new", t("New")) });
           previousMessage = null;
         }
       }
@@ -181,7 +173,11 @@ class Timeline extends LayoutPart {
 
   get isAtBottom() {
     const { scrollHeight, scrollTop, clientHeight } = this.scroller;
-    return this.log.atNewest && scrollHeight - scrollTop - clientHeight < BOTTOM_THRESHOLD_PX;
+    return this.log.atNewest && (this.isFollowing || this.#distanceToEnd < BOTTOM_THRESHOLD_PX);
+  }
+
+  get #distanceToEnd() {
+    return scrollHeight - scrollTop - clientHeight;
   }
 
   /** Show and highlight a message among those around it. */
@@ -229,7 +225,7 @@ class Timeline extends LayoutPart {
   async #load(range, aroundId, { isExact = true } = {}) {
     if (this.isLoading) return;
     this.isLoading = true;
-    this.loadError = null;
+    this.failure = null;
     const { api, channelId, state } = this.context;
     const log = this.log;
     if (range !== "older") log.arrivedMessages = [];
@@ -256,39 +252,52 @@ class Timeline extends LayoutPart {
           showNotice(t("This message was deleted, or you cannot read it."));
       } else log.reset(messages, { atNewest: true, atOldest: !isFullPage });
     } catch (error) {
-      this.loadError =
-        error.status === 403 || error.status === 404
-          ? t("You do not have permission to read messages in this channel.")
-          : (error.userText ?? t("Messages could not be loaded."));
+      const isDenied = error.status === 403 || error.status === 404;
+      const text = isDenied
+        ? t("You do not have permission to read messages in this channel.")
+        : (error.userText ?? t("Messages could not be loaded."));
+      const isAtEnd = range === "newer" || (range === "newest" && log.messages.length > 0);
+      this.failure = { text, isAtEnd, retry: () => this.#load(range, aroundId, { isExact }) };
       if (!log.isLoaded && error.status === 403) log.reset([], { atNewest: true, atOldest: true });
     } finally {
       this.isLoading = false;
       log.arrivedMessages = null;
     }
     if (!this.isConnected) return;
-    if (this.loadError !== null) this.#setEdge(this.top, this.loadError, () => this.#load(range, aroundId));
     this.draw();
     this.#loadMore();
   }
 
-  #setEdge(node, text, retry) {
-    if (text === null) setChildren(node);
-    else
-      setChildren(
-        node,
-        h("p", { class: "muted small" }, text),
-        retry ? h("button", { type: "button", class: "button quiet small", onclick: retry }, t("Try again")) : null,
-      );
+  /** Show that messages are loading, or which page could not be loaded, at the start or end of the list. */
+  #drawEdges() {
+    const { failure, log } = this;
+    const loadingText = (log.isLoaded ? log.atOldest : log.messages.length) ? "" : t("Loading…");
+    this.#drawEdge(this.top, failure?.isAtEnd ? null : failure, loadingText);
+    this.#drawEdge(this.bottom, failure?.isAtEnd ? failure : null, "");
+  }
+
+  #drawEdge(node, failure, loadingText) {
+    const text = failure?.text ?? loadingText;
+    // An unchanged edge stays, because replacing it costs a style update and a layout.
+    const version = `${failure !== null} ${text}`;
+    if (node.dataset.version === version) return;
+    node.dataset.version = version;
+    const retry = () => this.failure?.retry();
+    setChildren(
+      node,
+      text ? h("p", { class: "muted small" }, text) : null,
+      failure && h("button", { type: "button", class: "button quiet small", onclick: retry }, t("Try again")),
+    );
   }
 
   #onScroll() {
-    const { scrollTop, scrollHeight, clientHeight } = this.scroller;
+    const { scrollTop, clientHeight } = this.scroller,
+      { atNewest } = this.log;
     // A change of the layout also causes this event, before the resize observer runs. Only the user scrolls up.
     const hasMovedUp = scrollTop < this.lastScrollTop;
-    this.isFollowing = this.isAtBottom || (this.isFollowing && this.log.atNewest && !hasMovedUp);
+    this.isFollowing = atNewest && (this.#distanceToEnd < BOTTOM_THRESHOLD_PX || (this.isFollowing && !hasMovedUp));
     this.lastScrollTop = scrollTop;
-    this.jumpButton.hidden =
-      this.log.atNewest && (this.isFollowing || scrollHeight - scrollTop - clientHeight < clientHeight);
+    this.jumpButton.hidden = atNewest && (this.isFollowing || this.#distanceToEnd < clientHeight);
     if (hasMovedUp || !this.isFollowing) this.#loadMore();
     this.unreadBar.draw(this.lastReadId);
     if (this.isFollowing) markRead(this.context, this);
@@ -296,10 +305,10 @@ class Timeline extends LayoutPart {
 
   /** Load the next page if an edge is near. */
   #loadMore() {
-    const { scrollTop, scrollHeight, clientHeight } = this.scroller;
-    if (!this.log.isLoaded || this.loadError || this.isLoading) return;
-    if (scrollTop < LOAD_THRESHOLD_PX && !this.log.atOldest) this.#load("older");
-    else if (scrollHeight - scrollTop - clientHeight < LOAD_THRESHOLD_PX && !this.log.atNewest) this.#load("newer");
+    const { isLoaded, atNewest, atOldest } = this.log;
+    if (!isLoaded || this.failure !== null || this.isLoading) return;
+    if (!atOldest && this.scroller.scrollTop < LOAD_THRESHOLD_PX) this.#load("older");
+    else if (!atNewest && this.#distanceToEnd < LOAD_THRESHOLD_PX) this.#load("newer");
   }
 
   /** Return the first visible row and its offset, to restore the scroll position. */
@@ -378,6 +387,8 @@ class Timeline extends LayoutPart {
 
 /** Focus a row. Only one row is in the tab order; the arrow keys move between rows. */
 export function focusRow(list, row) {
+const divider = (className, text) => h("li", { class: className }, h("span", null, text));
+
   for (const tabbableRow of list.querySelectorAll(".message[tabindex='0']")) tabbableRow.setAttribute("tabindex", "-1");
   row.setAttribute("tabindex", "0");
   row.focus({ preventScroll: true });
