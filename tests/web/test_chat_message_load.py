@@ -56,6 +56,41 @@ async def test_a_followed_channel_does_not_grow(platform: ChatPlatform) -> None:
         } == dict.fromkeys(counts_before, True)
 
 
+async def count_restyled_elements(window: ChatWindow, devtools: Any, guild: Guild, sender: Actor, text: str) -> int:
+    """Send a message; return the number of elements whose style the browser computes until the page shows it."""
+    events: list[dict[str, Any]] = []
+    has_ended = asyncio.Event()
+    devtools.on("Tracing.dataCollected", lambda event: events.extend(event["value"]))
+    devtools.on("Tracing.tracingComplete", lambda _: has_ended.set())
+    await devtools.send(
+        "Tracing.start", {"traceConfig": {"includedCategories": ["devtools.timeline"]}, "transferMode": "ReportEvents"}
+    )
+    await wait_last_message(window, guild, sender, text)
+    await devtools.send("Tracing.end")
+    await has_ended.wait()
+    return sum(event["args"].get("elementCount", 0) for event in events if event["name"] == "UpdateLayoutTree")
+
+
+async def test_a_new_message_does_not_restyle_the_other_messages(platform: ChatPlatform) -> None:
+    nora, bo = await platform.world.user("nora"), await platform.world.user("bo")
+    guild = await platform.world.guild(nora, bo)
+    await send_messages(guild, bo, FOLLOWED_ROW_COUNT, 0)
+    edited_message = await guild.send_message(bo, "first\n\nsecond")
+    path = f"/channels/{guild.general}/messages/{edited_message['id']}"
+    (await bo.patch(path, json={"content": "first\n# Title\nlast line"})).ok()
+    async with platform.open_window(nora, general_path(guild)) as window:
+        edited_row = await window.wait_message("last line")
+        # The mark of an edited message follows the last line.
+        line_box = await edited_row.locator(".message-text").last.bounding_box()
+        mark_box = await edited_row.locator(".edited").bounding_box()
+        assert line_box["y"] <= mark_box["y"] < line_box["y"] + line_box["height"]
+        await send_messages(guild, bo, FOLLOWED_ROW_COUNT // 2, FOLLOWED_ROW_COUNT)
+        await wait_last_message(window, guild, bo, "all rows are in the page")
+        devtools = await window.page.context.new_cdp_session(window.page)
+        count = await count_restyled_elements(window, devtools, guild, bo, "one more")
+    assert 0 < count < FOLLOWED_ROW_COUNT
+
+
 async def test_messages_in_view_stay_while_new_ones_arrive(platform: ChatPlatform) -> None:
     nora, bo = await platform.world.user("nora"), await platform.world.user("bo")
     guild = await platform.world.guild(nora, bo)

@@ -240,7 +240,12 @@ function messageBody(message, context, isEditing, timeline) {
         renderMarkdown(content, { context, message }),
       )
     : null;
-  if (body !== null && message.edited_timestamp) body.append(h("span", { class: "edited" }, ` ${t("(edited)")}`));
+  if (body !== null && message.edited_timestamp) {
+    // The classes take the place of :has() and :nth-last-child(), with which each new message restyles all others.
+    body.lastElementChild?.classList.add("before-edited");
+    body.classList.add("has-edited");
+    body.append(h("span", { class: "edited" }, ` ${t("(edited)")}`));
+  }
   return [
     forwardedMessages(message, context),
     isEditing ? editForm(message, context, timeline) : body,

@@ -69,8 +69,8 @@ export class MessageSelection {
   /** Update the check boxes and the bar to the selection, after deselecting messages that are no longer loaded. */
   draw() {
     const { list, log } = this.#timeline;
-    if (!this.isActive && !list.classList.contains("selecting")) return;
-    list.classList.toggle("selecting", this.isActive);
+    if (!this.isActive && !this.#timeline.classList.contains("selecting")) return;
+    this.#timeline.classList.toggle("selecting", this.isActive);
     if (this.isActive) for (const id of this.#ids) if (log.find(id) === undefined) this.#ids.delete(id);
     for (const row of list.querySelectorAll(".message[data-message-id]")) {
       const id = row.dataset.messageId;

@@ -4,7 +4,6 @@ import { MessageFlags } from "../network/enums.js";
 import { isNewer } from "../network/ids.js";
 import { markRead, resumeReading } from "../state/read_markers.js";
 import { h, icon, reconcile, setChildren } from "../ui/dom.js";
-import { drawInNextFrame } from "../ui/frames.js";
 import { LayoutPart } from "../ui/layout_part.js";
 import { announce } from "../ui/live_region.js";
 import { showNotice } from "../ui/notices.js";
@@ -37,7 +36,6 @@ class Timeline extends LayoutPart {
   scrollTargetId = null;
 
   #batches = new FrameBatches();
-  #drawMore = () => this.isConnected && this.draw();
 
   begin() {
     const { state, channelId } = this.context;
@@ -66,14 +64,17 @@ class Timeline extends LayoutPart {
     this.scroller.addEventListener("scroll", () => this.#onScroll(), { passive: true });
     this.toolbar.attach(this.list);
     this.selection.attach(this.list);
-    this.resizeObserver = new ResizeObserver(() => this.isFollowing && this.#scrollToBottom());
+    this.resizeObserver = new ResizeObserver(() => {
+      if (this.isFollowing) this.#scrollToBottom();
+      this.unreadBar.draw(this.lastReadId);
+    });
     this.resizeObserver.observe(this.list);
     this.resizeObserver.observe(this.scroller);
     this.onMessage = ({ detail }) => this.#announceMessage(detail);
     this.context.gateway.addEventListener("MESSAGE_CREATE", this.onMessage);
-    this.onFocus = () => markRead(this.context, this);
     this.onReady = () => (this.failure = null);
     this.context.gateway.addEventListener("READY", this.onReady);
+    this.onFocus = () => markRead(this.context, this);
     window.addEventListener("focus", this.onFocus);
     if (this.messageId) this.seek(this.messageId);
     else this.#load("newest");
@@ -92,8 +93,8 @@ class Timeline extends LayoutPart {
     this.isFollowing = true;
     this.resizeObserver.disconnect();
     this.context.gateway.removeEventListener("MESSAGE_CREATE", this.onMessage);
-    window.removeEventListener("focus", this.onFocus);
     this.context.gateway.removeEventListener("READY", this.onReady);
+    window.removeEventListener("focus", this.onFocus);
   }
 
   /** Update the rows. After a new session, load the newest messages first, because missed messages are in no event. */
@@ -109,7 +110,7 @@ class Timeline extends LayoutPart {
     if (this.log.atOldest) entries.push({ key: "beginning", version: "", build: () => buildBeginning(this.context) });
     let [previousMessage, day, isNew] = [null, "", false];
     const batch = this.#batches.takeNext(this.log.messages, state.me.id, staysAtBottom);
-    if (!batch.isComplete) drawInNextFrame(this.#drawMore, true);
+    if (!batch.isComplete) this.drawSoon();
     for (const message of batch.messages) {
       const messageDay = this.#dayOf(message);
       if (messageDay !== day)
@@ -156,10 +157,10 @@ class Timeline extends LayoutPart {
     if (!this.list.querySelector("[tabindex='0'].message"))
       this.list.querySelector(".message:last-of-type")?.setAttribute("tabindex", "0");
     this.jumpButton.hidden = this.log.atNewest && this.isFollowing;
-    if (staysAtBottom) this.#scrollToBottom();
-    else this.#restoreScroll(anchor);
+    // At the bottom, the resize observer scrolls after the only layout of the frame.
+    if (!staysAtBottom) this.#restoreScroll(anchor);
     if (this.scrollTargetId) this.#scrollToTarget();
-    this.unreadBar.draw(this.lastReadId);
+    if (!staysAtBottom) this.unreadBar.draw(this.lastReadId);
     markRead(this.context, this);
   }
 
@@ -172,11 +173,11 @@ class Timeline extends LayoutPart {
   }
 
   get isAtBottom() {
-    const { scrollHeight, scrollTop, clientHeight } = this.scroller;
     return this.log.atNewest && (this.isFollowing || this.#distanceToEnd < BOTTOM_THRESHOLD_PX);
   }
 
   get #distanceToEnd() {
+    const { scrollHeight, scrollTop, clientHeight } = this.scroller;
     return scrollHeight - scrollTop - clientHeight;
   }
 
@@ -265,6 +266,7 @@ class Timeline extends LayoutPart {
     }
     if (!this.isConnected) return;
     this.draw();
+    if (this.isFollowing) this.#scrollToBottom();
     this.#loadMore();
   }
 
@@ -385,10 +387,10 @@ class Timeline extends LayoutPart {
   }
 }
 
-/** Focus a row. Only one row is in the tab order; the arrow keys move between rows. */
-export function focusRow(list, row) {
 const divider = (className, text) => h("li", { class: className }, h("span", null, text));
 
+/** Focus a row. Only one row is in the tab order; the arrow keys move between rows. */
+export function focusRow(list, row) {
   for (const tabbableRow of list.querySelectorAll(".message[tabindex='0']")) tabbableRow.setAttribute("tabindex", "-1");
   row.setAttribute("tabindex", "0");
   row.focus({ preventScroll: true });

@@ -15,11 +15,11 @@ export class LayoutPart extends HTMLElement {
   /** @type {import("../state/context.js").Context} */
   context;
   #stopWatching = null;
+  #drawIfConnected = () => this.isConnected && this.draw();
 
   connectedCallback() {
-    const { kinds, isDrawnEarly } = /** @type {typeof LayoutPart} */ (this.constructor);
-    const draw = () => this.isConnected && this.draw();
-    this.#stopWatching = watchChanges(this.context.state, kinds, () => drawInNextFrame(draw, isDrawnEarly));
+    const { kinds } = /** @type {typeof LayoutPart} */ (this.constructor);
+    this.#stopWatching = watchChanges(this.context.state, kinds, () => this.drawSoon());
     this.begin();
     this.draw();
   }
@@ -27,6 +27,11 @@ export class LayoutPart extends HTMLElement {
   disconnectedCallback() {
     this.#stopWatching?.();
     this.end();
+  }
+
+  /** Draw in the next frame, once for all calls until then. */
+  drawSoon() {
+    drawInNextFrame(this.#drawIfConnected, /** @type {typeof LayoutPart} */ (this.constructor).isDrawnEarly);
   }
 
   begin() {}
