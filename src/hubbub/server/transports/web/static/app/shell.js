@@ -376,11 +376,20 @@ export class Shell {
       !(this.search.isOpen && this.#wideScreen.matches) &&
       (this.#wideScreen.matches ? this.wantsMembers : this.root.classList.contains("show-members"));
     const key = showsMembers ? (channel.guild_id ?? channel.id) : "";
+    this.#setPaneState("members", showsMembers);
+    this.#setPaneState("search", this.search.isOpen);
     if (!showsMembers) this.root.classList.remove("show-members");
     this.root.classList.toggle("has-members", showsMembers && this.#wideScreen.matches);
     if (this.members.dataset.of === key) return;
     this.members.dataset.of = key;
     setChildren(this.members, showsMembers ? createPart("hubbub-members", bindToChannel(context, channel.id)) : null);
+  }
+
+  /** Show on the buttons of a pane whether it is open. */
+  #setPaneState(pane, isOpen) {
+    this.context.openPanes[isOpen ? "add" : "delete"](pane);
+    for (const button of this.view.querySelectorAll(`[data-pane="${pane}"]`))
+      button.setAttribute("aria-expanded", String(isOpen));
   }
 
   /** Focus the composer, or the view without one. */

@@ -77,9 +77,9 @@ export function channelHeader(context, channel, onClose = null) {
           )
         : null,
       isForum(channel) ? null : iconButton("pin", t("Pinned messages"), () => openPins(context, channel)),
-      onClose === null ? iconButton("search", t("Search"), dispatch("open-search")) : null,
+      onClose === null ? paneButton(context, "search", t("Search"), dispatch("open-search")) : null,
       (otherUser === null || channel.guild_id) && onClose === null
-        ? iconButton("people", t("Members"), dispatch("toggle-members"), { class: "icon-button members-toggle" })
+        ? paneButton(context, "members", t("Members"), dispatch("toggle-members"))
         : null,
       iconButton("more", t("Channel options"), event => openChannelMenu(event.currentTarget, context, channel), {
         "aria-haspopup": "menu",
@@ -87,6 +87,14 @@ export function channelHeader(context, channel, onClose = null) {
       onClose === null ? null : iconButton("close", t("Close thread"), onClose),
     ),
   );
+}
+
+/** Return the button of a pane of the shell, which updates its expanded state. */
+function paneButton(context, pane, label, onClick) {
+  return iconButton(pane === "members" ? "people" : pane, label, onClick, {
+    "aria-expanded": String(context.openPanes.has(pane)),
+    dataset: { pane },
+  });
 }
 
 const loadThreads = () => loadModule(() => import("./threads.js"));

@@ -10,6 +10,7 @@
  * @property {string | null} guildId the guild in view; null for private channels
  * @property {string} webUrl the server's public URL
  * @property {Set<string>} visits the channels that were in view, the most recent last
+ * @property {Set<"members" | "search">} openPanes the panes beside or over the view that are open
  * @property {(path: string) => void} go navigates to a path of the client
  */
 
@@ -28,6 +29,7 @@ export function createContext({ api, gateway, state, webUrl, go }) {
     channelId: null,
     guildId: null,
     visits: new Set(),
+    openPanes: new Set(),
     get me() {
       return state.me;
     },
