@@ -8,7 +8,9 @@ AXE_FILE = JS_FOLDER / "node_modules" / "axe-core" / "axe.min.js"
 """The script of axe-core. Without it (`make client-deps` installs it) only our own rules are checked."""
 
 RUN_AXE = """async () => {
-  const results = await axe.run(document, { resultTypes: ["violations"], iframes: false });
+  // Only one run at a time is possible; `WATCH_WINDOWS` uses the same queue.
+  const run = () => axe.run(document, { resultTypes: ["violations"], iframes: false });
+  const results = await (window.axeQueue = (window.axeQueue ?? Promise.resolve()).then(run));
   return results.violations.flatMap(({ id, nodes }) =>
     nodes.map(node => `axe ${id}: ${node.target.join(" ")} ${node.html.slice(0, 200)} ${node.any.map(check => check.message)}`)
   );
@@ -17,7 +19,7 @@ RUN_AXE = """async () => {
 
 WATCH_WINDOWS = """
 addEventListener("DOMContentLoaded", () => {
-  let queue = Promise.resolve();
+  window.axeQueue = Promise.resolve();
   const check = async node => {
     if (!node.isConnected) return;
     const { violations } = await axe.run(node, { resultTypes: ["violations"], iframes: false });
@@ -29,7 +31,7 @@ addEventListener("DOMContentLoaded", () => {
     for (const { addedNodes } of records)
       for (const node of addedNodes)
         if (node instanceof Element && node.matches("dialog, [role=menu], [role=dialog]"))
-          setTimeout(() => { queue = queue.then(() => check(node)); }, 100);
+          setTimeout(() => { window.axeQueue = window.axeQueue.then(() => check(node)); }, 100);
   }).observe(document.body, { childList: true, subtree: true });
 });
 """

@@ -81,8 +81,11 @@ export class EmojiGrid {
 
   /** Set the text that is shown while there are no emoji. */
   setStatus(text) {
-    this.#status.hidden = this.#rows.length > 0;
-    this.#status.textContent = this.#rows.length > 0 ? "" : text;
+    const isEmpty = this.#rows.length === 0;
+    // A list box without options is invalid.
+    this.node.setAttribute("role", isEmpty ? "group" : "listbox");
+    this.#status.hidden = !isEmpty;
+    this.#status.textContent = isEmpty ? text : "";
   }
 
   /** Build the active row and the rows near the visible part, and remove the others. */
