@@ -108,7 +108,13 @@ async def test_target_users_of_an_invite_are_replaced(platform: ChatPlatform) ->
     # A member who sees the audit log sees the invites, but can neither revoke nor change them.
     async with platform.open_window(tom, general_path(guild)) as window:
         settings = await open_settings(window, "Invites")
-        assert await settings.get_by_role("button", name=f"Revoke {code}").is_disabled()
+        revoke_button = settings.get_by_role("button", name=f"Revoke {code}")
+        assert await revoke_button.is_disabled()
+        # The reason is also available by keyboard and touch, which show no tooltips.
+        await revoke_button.focus()
+        await window.page.keyboard.press("Enter")
+        reason = "You need the permission “Manage channels” in this channel."
+        await settings.get_by_role("alert").filter(has_text=reason).wait_for()
         await settings.get_by_role("button", name=f"Users of {code}").click()
         dialog = window.page.get_by_role("dialog", name=f"Users of {code}")
         await dialog.get_by_text("You need the permission “Manage guild”.").wait_for()

@@ -25,7 +25,7 @@ export function openDialog(title, build, { wide = false, onClose } = {}) {
   );
   const body = h("div", { class: "window-body" }, build(close));
   // The keyboard scrolls only an element that has the focus or contains it.
-  if (!body.querySelector("a, button, input, select, textarea, [tabindex]")) body.tabIndex = 0;
+  if (!body.querySelector(":is(a, button, input, select, textarea, [tabindex]):not(:disabled)")) body.tabIndex = 0;
   dialog.append(body);
   dialog.addEventListener("close", () => {
     // A link in the dialog may have led to a view that has the focus now.

@@ -1,6 +1,7 @@
 /** Shared parts of the emoji, sticker and sound screens: permissions, slots, and the list with its dialogs. */
 
 import { Permissions } from "../../network/enums.js";
+import { setDenialReason } from "../../ui/controls.js";
 import { h, icon } from "../../ui/dom.js";
 import { showNotice } from "../../ui/notices.js";
 import { t } from "../../ui/translation.js";
@@ -77,8 +78,7 @@ export function expressionScreen(view, kind) {
             ]),
     );
     const fullReason = denialReason === null && kind.isFull(view.guild, items) ? t("There is no free slot.") : null;
-    addButton.disabled = denialReason !== null || fullReason !== null;
-    addButton.title = denialReason ?? fullReason ?? "";
+    setDenialReason(addButton, denialReason ?? fullReason);
     const text = [kind.slotsText(view.guild, items), fullReason].filter(Boolean).join(". ");
     if (slots.textContent !== text) slots.textContent = text;
   };
@@ -112,7 +112,7 @@ export function expressionScreen(view, kind) {
     if (!isDone) return;
     showNotice(t("{name} was deleted.", { name: kind.nameOf(item) }), "done");
     await list.refresh();
-    (addButton.disabled ? view.main : addButton).focus();
+    addButton.focus();
   };
   view.onChange(detail => {
     if (kind.isChange(view, detail)) list.refreshSoon();

@@ -1,5 +1,6 @@
 /** Parts of the settings screens: sections, list entries, buttons of actions, status lines and notices. */
 
+import { setDenialReason } from "../../ui/controls.js";
 import { h } from "../../ui/dom.js";
 import { t } from "../../ui/translation.js";
 
@@ -40,20 +41,20 @@ export function listEntry({ image, title, details = [], actions = [] }) {
   );
 }
 
-/** Return a small button; `denialReason` disables it and is its tooltip, `name` is its accessible name. */
+/** Return a small button; `denialReason` disables it, `name` is its accessible name. */
 export function actionButton(label, onClick, { isDangerous = false, denialReason = null, name = label } = {}) {
-  return h(
+  const button = h(
     "button",
     {
       type: "button",
       class: `button small ${isDangerous ? "danger" : "quiet"}`,
       "aria-label": name === label ? null : name,
-      disabled: denialReason !== null,
-      title: denialReason,
       onclick: onClick,
     },
     label,
   );
+  setDenialReason(button, denialReason);
+  return button;
 }
 
 /**

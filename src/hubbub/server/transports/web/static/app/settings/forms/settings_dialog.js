@@ -61,7 +61,8 @@ export class SettingsDialog {
       class: "settings-main",
       role: "region",
       "aria-labelledby": "settings-heading",
-      tabindex: "-1",
+      // A page without enabled controls scrolls by keyboard only if it can have the focus.
+      tabindex: "0",
     });
     this.bar = this.#saveBar();
     this.box = h(

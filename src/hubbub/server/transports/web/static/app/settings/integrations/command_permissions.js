@@ -269,7 +269,6 @@ function entryRow(view, members, { id, type, permission }, isDisabled, setEntry)
     {
       "aria-label": t("Permission of {name}", { name }),
       disabled: isDisabled || denialReason !== null,
-      title: denialReason,
       onchange: () => {
         setEntry(id, type, options[Number(select.value)][0]);
         view.main.querySelector(`[data-entry="${type}-${id}"]`)?.focus();
@@ -286,7 +285,12 @@ function entryRow(view, members, { id, type, permission }, isDisabled, setEntry)
     "li",
     { class: "settings-entry command-permission" },
     image,
-    h("div", { class: "settings-entry-text" }, h("p", { class: "settings-entry-title", dir: "auto" }, name)),
+    h(
+      "div",
+      { class: "settings-entry-text" },
+      h("p", { class: "settings-entry-title", dir: "auto" }, name),
+      denialReason === null ? null : h("p", { class: "muted small" }, denialReason),
+    ),
     h("div", { class: "settings-entry-actions" }, select, isFixed ? null : removeButton),
   );
 }

@@ -2,6 +2,8 @@
 
 import { InviteTargetType } from "../../generated/enums.js";
 import { Permissions } from "../../network/enums.js";
+import { copyText } from "../../ui/clipboard.js";
+import { setDenialReason } from "../../ui/controls.js";
 import { h, icon } from "../../ui/dom.js";
 import { runAndReport, showNotice } from "../../ui/notices.js";
 import { relativeTime } from "../../ui/times.js";
@@ -51,8 +53,7 @@ function build(view) {
       return;
     }
     const canInvite = invitableChannels(view).length > 0;
-    createButton.disabled = !canInvite;
-    createButton.title = canInvite ? "" : t("You need the permission “Create invites” in a channel.");
+    setDenialReason(createButton, canInvite ? null : t("You need the permission “Create invites” in a channel."));
     if (list !== null) {
       list.draw();
       return;

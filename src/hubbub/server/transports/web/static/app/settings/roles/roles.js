@@ -2,6 +2,7 @@
 
 import { ROLE_NAME_MAX } from "../../generated/limits.js";
 import { Permissions } from "../../network/enums.js";
+import { setDenialReason } from "../../ui/controls.js";
 import { h, icon, reconcile } from "../../ui/dom.js";
 import { runAndReport, showNotice } from "../../ui/notices.js";
 import { t, tn } from "../../ui/translation.js";
@@ -146,14 +147,13 @@ function drawNotice(notice, denialReason, isOwner) {
 function drawTools(tools, denialReason, onCreate) {
   if (tools.dataset.version === String(denialReason)) return;
   tools.dataset.version = String(denialReason);
-  const button = h("button", {
-    type: "button",
-    class: "button small",
-    disabled: denialReason !== null,
-    title: denialReason,
-    onclick: onCreate,
-  });
-  button.append(icon("plus"), t("Create role"));
+  const button = h(
+    "button",
+    { type: "button", class: "button small", onclick: onCreate },
+    icon("plus"),
+    t("Create role"),
+  );
+  setDenialReason(button, denialReason);
   tools.replaceChildren(button);
 }
 
