@@ -119,3 +119,30 @@ async def test_target_users_of_an_invite_are_replaced(platform: ChatPlatform) ->
         dialog = window.page.get_by_role("dialog", name=f"Users of {code}")
         await dialog.get_by_text("You need the permission “Manage guild”.").wait_for()
         assert await dialog.get_by_role("button", name="Save").is_disabled()
+
+
+NO_CLIPBOARD = "Object.defineProperty(navigator, 'clipboard', {value: undefined})"
+"""A script that removes the clipboard API, which browsers offer only on pages with HTTPS."""
+
+
+async def test_a_link_is_copied_without_the_clipboard_api(platform: ChatPlatform) -> None:
+    nora = await platform.world.user("nora")
+    guild = await platform.world.guild(nora)
+    code = (await create_invite(nora, guild.general))["code"]
+    link = f"{platform.url}/invite/{code}"
+    async with platform.open_window(nora, general_path(guild), init_script=NO_CLIPBOARD) as window:
+        settings = await open_settings(window, "Invites")
+        copy_button = settings.get_by_role("button", name=f"Copy link of {code}")
+        await copy_button.click()
+        await settings.get_by_text("Link copied.").wait_for()
+        await window.wait_until("label => document.activeElement.ariaLabel === label", f"Copy link of {code}")
+        # A browser that refuses to copy shows the link, selected.
+        await window.page.evaluate("document.execCommand = () => false")
+        await copy_button.click()
+        dialog = window.page.get_by_role("dialog", name="Copy text")
+        assert await dialog.get_by_label("Text").input_value() == link
+        assert await window.page.evaluate("String(getSelection())") == link
+        await window.page.keyboard.press("Escape")
+        await window.page.keyboard.press("Escape")
+        await window.composer.press("Control+v")
+        assert await window.composer.input_value() == link

@@ -1,5 +1,6 @@
 /** User settings: two-factor authentication with a QR code and backup codes, and passkeys. */
 
+import { copyText } from "../ui/clipboard.js";
 import { h } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { t } from "../ui/translation.js";
@@ -123,11 +124,7 @@ function qrCodeNode({ size, path: data }) {
 }
 
 function showBackupCodes(view, codes) {
-  const copy = () =>
-    runAndReport(async () => {
-      await navigator.clipboard.writeText(codes.join("\n"));
-      showNotice(t("Backup codes copied."), "done");
-    });
+  const copy = () => copyText(codes.join("\n"), t("Backup codes copied."));
   view.openPage(
     t("Save your backup codes"),
     SECURITY_SCREEN.label,
@@ -151,7 +148,7 @@ function showBackupCodes(view, codes) {
       h(
         "div",
         { class: "row" },
-        navigator.clipboard ? h("button", { type: "button", class: "button", onclick: copy }, t("Copy")) : null,
+        h("button", { type: "button", class: "button", onclick: copy }, t("Copy")),
         h(
           "button",
           { type: "button", class: "button quiet", onclick: () => view.show(SECURITY_SCREEN.id) },

@@ -1,7 +1,7 @@
 /** Messages in lists: search results, pinned messages and mentions. */
 
+import { copyText } from "../ui/clipboard.js";
 import { h } from "../ui/dom.js";
-import { runAndReport, showNotice } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
 import { channelPath } from "../ui/router.js";
 import { sentTimeElement } from "../ui/times.js";
@@ -73,19 +73,18 @@ export function buildMessageResult(
 
 function openResultMenu(event, context, message, path, close) {
   event.preventDefault();
-  const copy = (text, notice) =>
-    runAndReport(async () => {
-      await navigator.clipboard.writeText(text);
-      showNotice(notice, "done");
-    });
   const jump = () => {
     close();
     context.go(path);
   };
   openMenu(event.currentTarget, t("Message"), [
     { label: t("Jump to message"), icon: "open", onClick: jump },
-    { label: t("Copy link"), icon: "link", onClick: () => copy(context.webUrl + path, t("Link copied.")) },
-    message.content && { label: t("Copy text"), icon: "copy", onClick: () => copy(message.content, t("Text copied.")) },
+    { label: t("Copy link"), icon: "link", onClick: () => copyText(context.webUrl + path, t("Link copied.")) },
+    message.content && {
+      label: t("Copy text"),
+      icon: "copy",
+      onClick: () => copyText(message.content, t("Text copied.")),
+    },
     !message.webhook_id && {
       label: t("Show profile"),
       icon: "people",

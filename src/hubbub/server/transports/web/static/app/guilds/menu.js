@@ -2,11 +2,12 @@
 
 import { ChannelType, Permissions, isMessageable, isThread, isForum } from "../network/enums.js";
 import { markChannelsRead } from "../state/read_markers.js";
+import { copyText } from "../ui/clipboard.js";
 import { formField } from "../ui/controls.js";
 import { confirmAction, openDialog } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
 import { loadModule } from "../ui/lazy_modules.js";
-import { runAndReport, showNotice } from "../ui/notices.js";
+import { runAndReport } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
 import { channelPath } from "../ui/router.js";
 import { t } from "../ui/translation.js";
@@ -116,11 +117,7 @@ export function openInviteLink(context, channel) {
         });
         linkInput.value = `${webUrl}/invite/${invite.code}`;
       });
-    const copy = () =>
-      runAndReport(async () => {
-        await navigator.clipboard.writeText(linkInput.value);
-        showNotice(t("Link copied."), "done");
-      });
+    const copy = () => copyText(linkInput.value, t("Link copied."));
     maxAgeSelect.addEventListener("change", create);
     create();
     return h(

@@ -2,12 +2,13 @@
 
 import { MessageFlags, Permissions, canStartThreads } from "../network/enums.js";
 import { markUnread } from "../state/read_markers.js";
+import { copyText } from "../ui/clipboard.js";
 import { iconButton } from "../ui/controls.js";
 import { confirmAction } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
 import { loadModule } from "../ui/lazy_modules.js";
 import { announce } from "../ui/live_region.js";
-import { showNotice, runAndReport } from "../ui/notices.js";
+import { runAndReport } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
 import { channelPath } from "../ui/router.js";
 import { matchShortcut } from "../ui/shortcuts.js";
@@ -185,11 +186,6 @@ export class MessageToolbar {
     const path = `/channels/${message.channel_id}/messages`;
     const togglePinned = () =>
       runAndReport(() => api.request(message.pinned ? "DELETE" : "PUT", `${path}/pins/${message.id}`));
-    const copy = (text, confirmation) =>
-      runAndReport(async () => {
-        await navigator.clipboard.writeText(text);
-        showNotice(confirmation, "done");
-      });
     const commands = isStored && isUserMessage(message) ? await this.#commandItems(message) : [];
     openMenu(anchor, t("Message"), [
       isStored &&
@@ -240,12 +236,13 @@ export class MessageToolbar {
       message.content && {
         label: t("Copy text"),
         icon: "file",
-        onClick: () => copy(message.content, t("Text copied.")),
+        onClick: () => copyText(message.content, t("Text copied.")),
       },
       isStored && {
         label: t("Copy link"),
         icon: "link",
-        onClick: () => copy(webUrl + channelPath(channel ?? { id: message.channel_id }, message.id), t("Link copied.")),
+        onClick: () =>
+          copyText(webUrl + channelPath(channel ?? { id: message.channel_id }, message.id), t("Link copied.")),
       },
       this.#timeline.selection.canSelect(message) && {
         label: t("Select messages"),

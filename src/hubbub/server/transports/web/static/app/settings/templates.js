@@ -2,6 +2,7 @@
 
 import { TEMPLATE_DESCRIPTION_MAX, TEMPLATE_NAME_MAX } from "../generated/limits.js";
 import { Permissions } from "../network/enums.js";
+import { copyText } from "../ui/clipboard.js";
 import { h, icon, setChildren } from "../ui/dom.js";
 import { runAndReport, showNotice } from "../ui/notices.js";
 import { timeElement } from "../ui/times.js";
@@ -111,11 +112,7 @@ function templateContent({ context, guildId }, template, showTemplate) {
       showTemplate(await context.api.request("PUT", path));
       showNotice(t("The template has the current channels, roles and settings."), "done");
     });
-  const copy = () =>
-    runAndReport(async () => {
-      await navigator.clipboard.writeText(link);
-      showNotice(t("Link copied."), "done");
-    });
+  const copy = () => copyText(link, t("Link copied."));
   const edit = async () => {
     const fields = templateFields();
     fields.name.write(template.name);

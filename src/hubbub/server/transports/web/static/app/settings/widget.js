@@ -2,8 +2,9 @@
 
 import { WidgetStyle } from "../generated/enums.js";
 import { Permissions } from "../network/enums.js";
+import { copyText } from "../ui/clipboard.js";
 import { h, setChildren } from "../ui/dom.js";
-import { runAndReport, showNotice } from "../ui/notices.js";
+import { runAndReport } from "../ui/notices.js";
 import { t, tNodes, tn } from "../ui/translation.js";
 import { channelOptions } from "./channels/choices.js";
 import { choiceSetting, switchSetting } from "./forms/fields.js";
@@ -78,11 +79,7 @@ async function drawPreview({ context, guildId, guild }, node) {
     image.src = `${imagePath}?style=${style.read()}`;
     code.value = embedCode(guild, `${context.webUrl}${imagePath}?style=${style.read()}`, widget.instant_invite);
   };
-  const copy = text =>
-    runAndReport(async () => {
-      await navigator.clipboard.writeText(text);
-      showNotice(t("Copied."), "done");
-    });
+  const copy = text => copyText(text, t("Copied."));
   const jsonUrl = `${context.webUrl}/api/v10/guilds/${guildId}/widget.json`;
   style.node.addEventListener("change", event => {
     // The style is not part of the form.

@@ -3,6 +3,7 @@
 import { WebhookType } from "../../generated/enums.js";
 import { WEBHOOKS_PER_CHANNEL_MAX, WEBHOOK_NAME_MAX } from "../../generated/limits.js";
 import { Permissions } from "../../network/enums.js";
+import { copyText } from "../../ui/clipboard.js";
 import { h, icon } from "../../ui/dom.js";
 import { runAndReport, showNotice } from "../../ui/notices.js";
 import { t } from "../../ui/translation.js";
@@ -115,11 +116,7 @@ function webhookEntry({ context }, webhook, edit) {
 }
 
 function copyButton(webhook) {
-  const copy = () =>
-    runAndReport(async () => {
-      await navigator.clipboard.writeText(webhook.url);
-      showNotice(t("URL copied."), "done");
-    });
+  const copy = () => copyText(webhook.url, t("URL copied."));
   return actionButton(t("Copy URL"), copy, { name: t("Copy URL of {name}", { name: webhook.name }) });
 }
 

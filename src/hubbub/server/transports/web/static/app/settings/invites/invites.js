@@ -5,7 +5,7 @@ import { Permissions } from "../../network/enums.js";
 import { copyText } from "../../ui/clipboard.js";
 import { setDenialReason } from "../../ui/controls.js";
 import { h, icon } from "../../ui/dom.js";
-import { runAndReport, showNotice } from "../../ui/notices.js";
+import { showNotice } from "../../ui/notices.js";
 import { relativeTime } from "../../ui/times.js";
 import { t, tn } from "../../ui/translation.js";
 import { userAvatar } from "../../content/avatars.js";
@@ -79,12 +79,7 @@ function build(view) {
 
 const linkOf = ({ webUrl }, invite) => `${webUrl}/invite/${invite.code}`;
 
-function copyLink(context, invite) {
-  return runAndReport(async () => {
-    await navigator.clipboard.writeText(linkOf(context, invite));
-    showNotice(t("Link copied."), "done");
-  });
-}
+const copyLink = (context, invite) => copyText(linkOf(context, invite), t("Link copied."));
 
 /** Return why the user cannot revoke an invite, or null. */
 function revocationDenialReason(access, invite) {

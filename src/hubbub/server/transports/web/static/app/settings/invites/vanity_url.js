@@ -4,8 +4,8 @@ import { ErrorCode } from "../../generated/errors.js";
 import { VANITY_CODE_MAX } from "../../generated/limits.js";
 import { ApiError } from "../../network/api.js";
 import { Permissions } from "../../network/enums.js";
+import { copyText } from "../../ui/clipboard.js";
 import { h } from "../../ui/dom.js";
-import { runAndReport, showNotice } from "../../ui/notices.js";
 import { t, tn } from "../../ui/translation.js";
 import { textSetting } from "../forms/fields.js";
 import { actionButton, missingFeatureReason, settingsSection } from "../forms/layout.js";
@@ -22,12 +22,7 @@ function build(view) {
   const link = h("p", { class: "vanity-link", dir: "ltr" }),
     uses = h("p", { class: "muted small" });
   let url = null;
-  const copyButton = actionButton(t("Copy link"), () =>
-    runAndReport(async () => {
-      await navigator.clipboard.writeText(url);
-      showNotice(t("Link copied."), "done");
-    }),
-  );
+  const copyButton = actionButton(t("Copy link"), () => copyText(url, t("Link copied.")));
   return loadAndShowForm(view, VANITY_URL_SCREEN, {
     viewDenialReason: () => {
       if (!hasFeature()) return missingFeatureReason(t("Vanity URLs are not available in this guild."), "VANITY_URL");

@@ -2,8 +2,9 @@
 
 import { PLACEHOLDERS_PAGE_MAX } from "../../generated/limits.js";
 import { Permissions } from "../../network/enums.js";
+import { copyText } from "../../ui/clipboard.js";
 import { h, setChildren } from "../../ui/dom.js";
-import { runAndReport, showNotice } from "../../ui/notices.js";
+import { runAndReport } from "../../ui/notices.js";
 import { t } from "../../ui/translation.js";
 import { loadAndShow } from "../forms/content_loader.js";
 import { actionButton, listEntry, lockedNotice } from "../forms/layout.js";
@@ -61,11 +62,7 @@ function buildList(context, firstAccounts, load) {
 }
 
 function accountEntry({ webUrl }, { username, code }) {
-  const copy = () =>
-    runAndReport(async () => {
-      await navigator.clipboard.writeText(`${webUrl}/claim/${code}`);
-      showNotice(t("Link copied."), "done");
-    });
+  const copy = () => copyText(`${webUrl}/claim/${code}`, t("Link copied."));
   return listEntry({
     title: username,
     details: [code],
