@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from hubbub.protocol.enums import InteractionCallbackType, SkuType
+from hubbub.protocol.enums import ChannelType, InteractionCallbackType, SkuType
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.identity import oauth2
@@ -383,3 +383,37 @@ async def test_messages_shared_by_an_activity_are_confirmed_by_the_user(activity
         (await app_guild.bob.delete(f"/oauth2/tokens/{authorization['id']}")).ok()
         await page.get_by_text("You revoked the access of Chess.").wait_for()
         await page.locator("iframe").wait_for(state="detached")
+
+
+async def test_an_invite_that_opens_a_screen_or_an_activity_is_created(activity: SampleActivity) -> None:
+    guild, alice, bob = activity.app_guild.guild, activity.app_guild.alice, activity.app_guild.bob
+    lounge_id = await guild.channel("lounge", type=ChannelType.GUILD_VOICE)
+    session = await bob.connect()
+    await session.send_voice_state(guild, lounge_id, self_stream=True)
+    await session.next("VOICE_STATE_UPDATE", lambda state: state["self_stream"])
+    async with activity.app_guild.open_window(alice) as window:
+        page = window.page
+        await page.get_by_role("button", name="Menu of Town Square").click()
+        await page.get_by_role("menuitem", name="Guild settings").click()
+        settings = page.get_by_role("dialog", name="Guild settings")
+        await settings.get_by_role("button", name="Invites", exact=True).click()
+        for target, details in (
+            ("Screen of bob", "Leads to the stream of bob"),
+            ("Activity: Chess", "Leads to Chess"),
+            ("Only the channel", None),
+        ):
+            await settings.get_by_role("button", name="Create invite").click()
+            dialog = page.get_by_role("dialog", name="Create invite")
+            target_field = dialog.get_by_label("Opens")
+            # A text channel has neither.
+            await dialog.get_by_label("Channel").select_option(label="#general")
+            await target_field.wait_for(state="hidden")
+            await dialog.get_by_label("Channel").select_option(label="lounge (voice)")
+            await target_field.select_option(label=target)
+            await dialog.get_by_role("button", name="Create and copy link").click()
+            await dialog.wait_for(state="hidden")
+            if details is not None:
+                await settings.get_by_text(details, exact=True).wait_for()
+        await settings.get_by_role("button", name="Revoke").nth(2).wait_for()
+        invites = (await alice.get(f"/guilds/{guild.id}/invites")).ok()
+        assert sum("target_type" in invite for invite in invites) == 2

@@ -8,6 +8,7 @@ import { channelOptions } from "../channels/choices.js";
 import { entitiesSetting } from "../forms/entity_picker.js";
 import { choiceSetting, switchSetting } from "../forms/fields.js";
 import { openActionDialog } from "../forms/form.js";
+import { linkTargetSetting } from "./link_target.js";
 import { targetUsersFile, targetUsersSetting } from "./targets.js";
 
 const DAY_SECONDS = 86_400;
@@ -37,6 +38,7 @@ export async function openInviteCreation(view) {
   const rolesDenialReason = access.findDenialReason(Permissions.MANAGE_ROLES);
   const fields = {
     channel_id: choiceSetting(t("Channel"), invitableChannels(view)),
+    target: linkTargetSetting(view),
     max_age: choiceSetting(t("Expires after"), AGE_OPTIONS),
     max_uses: choiceSetting(t("Uses"), USES_OPTIONS),
     temporary: switchSetting(t("Temporary membership"), {
@@ -50,6 +52,9 @@ export async function openInviteCreation(view) {
     }),
     target_users_file: targetUsersSetting(t("Only for these users")),
   };
+  const showTargets = () => fields.target.showChannel(fields.channel_id.read());
+  fields.channel_id.node.addEventListener("change", showTargets);
+  showTargets();
   fields.max_age.write(INVITE_AGE_SECONDS_MAX);
   fields.role_ids.setDisabled(rolesDenialReason !== null);
   let invite = null;
@@ -58,8 +63,8 @@ export async function openInviteCreation(view) {
     label: t("Create and copy link"),
     isDangerous: false,
     fields,
-    run: async ({ channel_id: channelId, target_users_file: users, ...values }) => {
-      const json = { ...values, unique: true };
+    run: async ({ channel_id: channelId, target, target_users_file: users, ...values }) => {
+      const json = { ...values, ...target, unique: true };
       const path = `/channels/${channelId}/invites`;
       invite = await (users === null
         ? context.api.request("POST", path, { json })
