@@ -64,6 +64,16 @@ async def test_a_camera_replaces_a_shared_screen(call: OpenCall) -> None:
     assert (await inspect_devices(nora))["videoType"] is None
 
 
+async def test_members_without_the_permission_cannot_share_a_screen(call: OpenCall) -> None:
+    tom = call.windows[1]
+    await call_button(tom, "Share screen").wait_for()
+    await call.guild.overwrite(call.channel_id, call.guild.id, deny=Permissions.STREAM, target_type=OverwriteType.ROLE)
+    await call_button(tom, "Share screen").wait_for(state="detached")
+    await call_button(tom, "Mute").wait_for()
+    await call.guild.overwrite(call.channel_id, call.guild.id, deny=0, target_type=OverwriteType.ROLE)
+    await call_button(tom, "Share screen").wait_for()
+
+
 async def test_a_shared_screen_has_viewers_until_it_stops(call: OpenCall) -> None:
     nora, tom = call.windows
     # A small picture costs less CPU time than a whole screen.

@@ -126,6 +126,8 @@ class CallView extends LayoutPart {
     const version = JSON.stringify([
       hasJoined,
       canConnect,
+      // Some buttons depend on a permission.
+      String(state.permissionsIn(channel.id)),
       muted,
       deaf,
       calls.video.type,
