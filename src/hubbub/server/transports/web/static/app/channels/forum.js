@@ -3,6 +3,7 @@
 import { ForumLayout, SortOrder } from "../generated/enums.js";
 import { ChannelFlags, ChannelType, Permissions } from "../network/enums.js";
 import { compareIds, creationTimeMs } from "../network/ids.js";
+import { platformNow } from "../network/platform_clock.js";
 import { bindToChannel } from "../state/context.js";
 import { messageErrorText } from "../state/outbox.js";
 import { h, icon, reconcile, setChildren } from "../ui/dom.js";
@@ -231,7 +232,7 @@ class Forum extends LayoutPart {
             "span",
             { class: "muted small" },
             tn("{count} reply", "{count} replies", post.message_count ?? 0),
-            ` · ${relativeTime(creationTimeMs(post.last_message_id ?? post.id))}`,
+            ` · ${relativeTime(creationTimeMs(post.last_message_id ?? post.id), platformNow())}`,
           ),
         ),
       ),

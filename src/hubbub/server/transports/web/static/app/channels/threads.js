@@ -2,6 +2,7 @@
 
 import { Permissions } from "../network/enums.js";
 import { compareIds, creationTimeMs } from "../network/ids.js";
+import { platformNow } from "../network/platform_clock.js";
 import { bindToChannel } from "../state/context.js";
 import { messageErrorText } from "../state/outbox.js";
 import { openDialog } from "../ui/dialogs.js";
@@ -40,7 +41,7 @@ export function threadLink(thread, context, { onClick = null, openMenu }) {
     h(
       "span",
       { class: "muted small" },
-      `${thread.message_count ?? 0} · ${relativeTime(creationTimeMs(thread.last_message_id ?? thread.id))}`,
+      `${thread.message_count ?? 0} · ${relativeTime(creationTimeMs(thread.last_message_id ?? thread.id), platformNow())}`,
     ),
   );
 }

@@ -1,5 +1,6 @@
 /** Display of polls in messages, with voting. */
 
+import { platformNow } from "../network/platform_clock.js";
 import { h } from "../ui/dom.js";
 import { runAndReport } from "../ui/notices.js";
 import { relativeTime } from "../ui/times.js";
@@ -72,7 +73,9 @@ export function renderPoll(message, context) {
       "p",
       { class: "muted small" },
       tn("{count} vote", "{count} votes", totalVotes),
-      !hasEnded && poll.expiry ? ` · ${t("ends {time}", { time: relativeTime(Date.parse(poll.expiry)) })}` : "",
+      !hasEnded && poll.expiry
+        ? ` · ${t("ends {time}", { time: relativeTime(Date.parse(poll.expiry), platformNow()) })}`
+        : "",
     ),
   );
 }

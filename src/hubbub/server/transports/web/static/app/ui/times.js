@@ -26,7 +26,7 @@ const UNITS = [
 /** Largest time value of a Date (ECMA-262). */
 const DATE_MAX_MS = 8.64e15;
 
-/** Format a time in Unix milliseconds relative to now. */
+/** Format a time in Unix milliseconds relative to now; times that the server decides are relative to its clock. */
 export function relativeTime(timeMs, now = Date.now()) {
   const seconds = Math.round((timeMs - now) / 1000);
   for (const [unit, size] of UNITS) {

@@ -2,6 +2,7 @@
 
 import { InviteTargetType } from "../../generated/enums.js";
 import { Permissions } from "../../network/enums.js";
+import { platformNow } from "../../network/platform_clock.js";
 import { copyText } from "../../ui/clipboard.js";
 import { setDenialReason } from "../../ui/controls.js";
 import { h, icon } from "../../ui/dom.js";
@@ -99,7 +100,7 @@ function inviteTexts(invite) {
   ];
   const uses = invite.uses === undefined ? null : usesText(invite);
   const expiry = invite.expires_at
-    ? t("expires {time}", { time: relativeTime(Date.parse(invite.expires_at)) })
+    ? t("expires {time}", { time: relativeTime(Date.parse(invite.expires_at), platformNow()) })
     : t("never expires");
   return [
     origin.filter(Boolean).join(" · "),
