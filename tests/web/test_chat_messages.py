@@ -110,6 +110,8 @@ async def test_a_message_is_edited_with_names_in_place_of_ids(platform: ChatPlat
         await field.press("Enter")
         await expect(window.message("with @tommy")).to_contain_text("(edited)")
         await row.press("e")
+        # The line below the field names the keys of its buttons.
+        await expect(page.locator(".edit-form")).to_have_text("Save (Enter) · Cancel (Escape)")
         await field.press("Escape")
         await window.composer.press("ArrowUp")
         await expect(field).to_have_value(f"@tom is <@{tom.id}>")
