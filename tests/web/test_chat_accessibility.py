@@ -168,6 +168,15 @@ STATES = (
     ),
     State("channel menu", (click("button", "Channel options"), WAIT_MENU)),
     State("channel editor", (click("button", "Channel options"), choose("Edit channel"), wait_dialog("Edit channel"))),
+    State(
+        "channel settings",
+        (
+            click("button", "Channel options"),
+            choose("Edit channel"),
+            click("button", "All settings"),
+            wait_visible(".settings-heading:text-is('general')"),
+        ),
+    ),
     State("channel deletion", (click("button", "Channel options"), choose("Delete"), wait_dialog("Delete #general?"))),
     State("lengths of a mute", (click("button", "Channel options"), choose("Mute…"), WAIT_MENU)),
     State(
@@ -197,6 +206,15 @@ STATES = (
     State("members", (show_members,)),
     State("member menu", (show_members, open_context_menu(".members-area .member"), WAIT_MENU)),
     State("profile", (show_members, click_on(".members-area .member"), wait_visible("dialog[open]"))),
+    State(
+        "settings of the own profile",
+        (
+            show_members,
+            click_on(".members-area .member:has-text('nora')"),
+            click("button", "Edit profile"),
+            wait_dialog("User settings"),
+        ),
+    ),
     State("mention suggestions", (type_in_composer("@to"), wait_visible("[role=listbox] [role=option]"))),
     State("emoji suggestions", (type_in_composer(":tada"), wait_visible("[role=listbox] [role=option]"))),
     State("a text that is too long", (fill("textbox", "Message #general", "x" * 2_100),)),

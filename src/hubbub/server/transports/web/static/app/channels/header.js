@@ -305,12 +305,34 @@ function openEditDialog(context, channel) {
         name.setError(error.userText);
       }
     };
+    const openAll = () => {
+      close();
+      openChannelSettings(context, channel);
+    };
     return h(
       "form",
       { class: "stack", onsubmit: save },
       name.node,
       topic?.node,
-      h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, t("Save"))),
+      h(
+        "div",
+        { class: "row end" },
+        channel.guild_id && !isThread(channel)
+          ? h("button", { type: "button", class: "button quiet", onclick: openAll }, t("All settings"))
+          : null,
+        h("button", { type: "submit", class: "button" }, t("Save")),
+      ),
     );
   });
+}
+
+/** Open the page of a channel in the guild settings. */
+async function openChannelSettings(context, channel) {
+  const modules = await loadModule(() =>
+    Promise.all([import("../settings/guild_settings.js"), import("../settings/channels/editor.js")]),
+  );
+  if (modules === null) return;
+  const [{ openGuildSettings }, { openChannel }] = modules;
+  const view = openGuildSettings(context, channel.guild_id, "channels");
+  openChannel(view, channel.id, () => view.show("channels"));
 }

@@ -15,6 +15,9 @@ import { inviteButtons } from "../games/party_buttons.js";
 
 const { FRIEND, BLOCKED, PENDING_INCOMING, PENDING_OUTGOING } = RelationshipType;
 
+/** Names of the statuses of users who are online. */
+const STATUS_NAMES = { online: t("Online"), idle: t("Idle"), dnd: t("Do not disturb") };
+
 /** Send or accept a friend request. */
 export function addFriend({ api }, userId) {
   return runAndReport(() => api.request("PUT", `/users/@me/relationships/${userId}`, { json: { type: FRIEND } }));
@@ -153,7 +156,7 @@ export async function openProfile(context, userId) {
           { class: "small" },
           statusIndicator(userId === me.id ? "online" : status),
           " ",
-          userId === me.id ? t("You") : status === "offline" ? t("Offline") : t("Online"),
+          userId === me.id ? t("You") : (STATUS_NAMES[status] ?? t("Offline")),
         ),
       ),
     ),
@@ -167,7 +170,7 @@ export async function openProfile(context, userId) {
         )
       : null,
     userId === me.id
-      ? null
+      ? h("div", { class: "row" }, editButton(close))
       : h(
           "div",
           { class: "row" },
@@ -188,6 +191,16 @@ export async function openProfile(context, userId) {
         ),
     userCommandButtons(context, user, close),
   ]);
+}
+
+/** Return the button that opens the user's own profile in the settings. */
+function editButton(close) {
+  const edit = () => {
+    close();
+    const event = new CustomEvent("account-settings", { detail: "profile" });
+    document.querySelector(".client")?.dispatchEvent(event);
+  };
+  return h("button", { type: "button", class: "button small quiet", onclick: edit }, t("Edit profile"));
 }
 
 /** Return a row that shows buttons for the user commands of apps as soon as they are loaded. */
