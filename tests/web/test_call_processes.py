@@ -6,13 +6,14 @@ from typing import Any
 import aiohttp
 import pytest
 
-from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.enums import ChannelType, OverwriteType
+from hubbub.protocol.permissions import Permissions
 from hubbub.server.app import App
 from hubbub.server.commands import certificates
 from hubbub.server.core.config import Config, GatewayConfig
 from tests.journeys.processes import running_server
 from tests.third_party_files import needs_call_files
-from tests.web.calls import join_call, tone_microphone_script, wait_call, wait_tone
+from tests.web.calls import call_button, join_call, tone_microphone_script, wait_call, wait_tone, wait_video
 from tests.web.chat import ChatPlatform
 from tests.web.conftest import open_pages_in
 from tests.world import World
@@ -20,7 +21,7 @@ from tests.world import World
 pytestmark = [pytest.mark.xdist_group("calls"), pytest.mark.timeout(300), needs_call_files]
 
 
-async def test_two_pages_exchange_audio_over_the_voice_server_of_another_process(
+async def test_two_pages_exchange_audio_and_video_over_the_voice_server_of_another_process(
     browser: Any, tmp_path: Path, postgres_database: str, nats_url: str
 ) -> None:
     certificate_files = certificates.issue(tmp_path / "voice", [])
@@ -72,6 +73,13 @@ async def test_two_pages_exchange_audio_over_the_voice_server_of_another_process
                 assert any(url.startswith(endpoint) for url in sockets)
                 await wait_tone(nora_window, tom.id, 880)
                 await wait_tone(tom_window, nora.id, 440)
+                # The other process learns over NATS that Tom loses the permission.
+                await call_button(tom_window, "Share screen").click()
+                await wait_video(nora_window, tom.id, "Screen of tom")
+                overwrite = {"type": OverwriteType.MEMBER, "deny": str(int(Permissions.STREAM))}
+                (await nora.put(f"/channels/{lounge_id}/permissions/{tom.id}", json=overwrite)).ok()
+                await nora_window.page.get_by_label("Screen of tom").wait_for(state="detached")
+                await tom_window.page.get_by_text("Your video stopped").wait_for()
             await world.close()
     finally:
         await app.stop()
