@@ -81,7 +81,7 @@ CONNECTIONS_MAX: Final = (
 CONCURRENT_ATTEMPTS_MAX: Final = 2
 """Maximum number of attempts of a conflicting unit of work before it is queued as a contended unit."""
 CONTENDED_SECONDS_MAX: Final = 10.0
-"""Time in seconds after which a contended unit that conflicts again is no longer retried; its caller gets StoreUnavailable."""
+"""Time in seconds for which a contended unit at the head of its queue is retried; then its caller gets StoreUnavailable."""
 BACKOFF_SECONDS: Final = 0.001
 """Maximum delay after the first conflict, in seconds; it doubles with each attempt, up to `BACKOFF_SECONDS_MAX`."""
 BACKOFF_SECONDS_MAX: Final = 0.1
@@ -431,16 +431,15 @@ class PostgresDatabase(Database):
                 except _CONFLICT_ERRORS:
                     self._count_retry()
                 attempt += 1
-            self._contended_tasks.put(
-                unit.key, partial(self._write_contended, unit, time.monotonic() + CONTENDED_SECONDS_MAX)
-            )
+            self._contended_tasks.put(unit.key, partial(self._write_contended, unit))
         except CommitOutcomeUnknown as lost:
             self._resolve_lost_commit([unit], lost)
         except BaseException as error:
             self._fail(unit, error)
 
-    def _write_contended(self, unit: Unit, deadline: float) -> None:
-        """Run a contended unit until it commits or fails, or until the deadline, and deliver the result."""
+    def _write_contended(self, unit: Unit) -> None:
+        """Run a contended unit until it commits or fails, or for `CONTENDED_SECONDS_MAX`, and deliver the result."""
+        deadline = time.monotonic() + CONTENDED_SECONDS_MAX
 
         def attempt_with_lock(connection: PostgresConnection) -> None:
             if unit.has_failed:
