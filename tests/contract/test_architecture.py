@@ -329,8 +329,9 @@ def test_only_clocks_read_the_system_time() -> None:
         if called_name in {"time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "datetime.datetime.now"}
     }
 
-    # All other code receives a clock; these modules implement it for the server and the SDK.
-    assert readers == {"hubbub/server/core/clock.py", "hubbub/sdk/clock.py"}
+    # All other code receives a clock; these modules implement it for the server and the SDK. The pytest plugin reads the
+    # time itself, because the import of the SDK's clock would import the whole SDK.
+    assert readers == {"hubbub/server/core/clock.py", "hubbub/sdk/clock.py", "hubbub/testing/process.py"}
 
 
 def test_files_are_below_the_line_limit() -> None:
