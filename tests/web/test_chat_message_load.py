@@ -59,15 +59,15 @@ async def test_a_followed_channel_does_not_grow(platform: ChatPlatform) -> None:
 async def count_restyled_elements(window: ChatWindow, devtools: Any, guild: Guild, sender: Actor, text: str) -> int:
     """Send a message; return the number of elements whose style the browser computes until the page shows it."""
     events: list[dict[str, Any]] = []
-    has_ended = asyncio.Event()
+    end_event = asyncio.Event()
     devtools.on("Tracing.dataCollected", lambda event: events.extend(event["value"]))
-    devtools.on("Tracing.tracingComplete", lambda _: has_ended.set())
+    devtools.on("Tracing.tracingComplete", lambda _: end_event.set())
     await devtools.send(
         "Tracing.start", {"traceConfig": {"includedCategories": ["devtools.timeline"]}, "transferMode": "ReportEvents"}
     )
     await wait_last_message(window, guild, sender, text)
     await devtools.send("Tracing.end")
-    await has_ended.wait()
+    await end_event.wait()
     return sum(event["args"].get("elementCount", 0) for event in events if event["name"] == "UpdateLayoutTree")
 
 
