@@ -716,6 +716,7 @@ async def test_too_many_concurrent_uploads_respond_with_503(server: HttpHarness)
     body = upload_form(("files[0]", "a.png", b"x"))
     response = await server.request("POST", TOYS_PATH, data=body)
     assert (response.status, response.headers["Retry-After"]) == (503, "1")
+    assert server.metrics.http_overload("uploads").value == 1
     server.http_server._bodies._budget.release(UPLOAD_BUDGET_FACTOR * limits.upload_bytes_max)
     for _ in range(3):
         assert (await server.request("POST", TOYS_PATH, data=upload_form(("files[0]", "a.png", b"x")))).status == 200

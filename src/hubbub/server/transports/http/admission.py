@@ -25,6 +25,7 @@ CAUSES: Final = {
     "pending": "http.pending_requests_max requests wait for the database",
     "wait": "the database did not start the operation within http.pending_timeout_ms",
     "lag": "the event loop is late",
+    "uploads": "uploads use all the memory for bodies, four times http.upload_bytes_max",
 }
 """Text of the log entry by the label of the metric."""
 

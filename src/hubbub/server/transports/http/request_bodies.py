@@ -1,6 +1,6 @@
 """Conversion of bodies to models and files, for incoming requests and for responses to outgoing requests."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from types import NoneType
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -91,12 +91,13 @@ class DecodedBody(NamedTuple):
 class BodyReader:
     """Reads bodies within the limits of this process."""
 
-    def __init__(self, config: HttpConfig) -> None:
+    def __init__(self, config: HttpConfig, record_rejection: Callable[[str], errors.ApiError]) -> None:
+        """Create the reader. `record_rejection` is `Admission.record_rejection`."""
         self._config = config
         self._limits = multipart.MultipartLimits(
             total_bytes=config.upload_bytes_max, file_bytes=config.file_bytes_max, field_bytes=config.body_bytes_max
         )
-        self._budget = request_limits.UploadBudget(UPLOAD_BUDGET_FACTOR * config.upload_bytes_max)
+        self._budget = request_limits.UploadBudget(UPLOAD_BUDGET_FACTOR * config.upload_bytes_max, record_rejection)
 
     def release(self, body: DecodedBody) -> None:
         """Release the upload budget of a body."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, MutableMapping
+from collections.abc import AsyncIterator, Callable, MutableMapping
 
 from aiohttp import StreamReader, http_exceptions, web
 
@@ -15,15 +15,17 @@ SHARED_LIMIT_MESSAGE = "The resource is being rate limited."
 class UploadBudget:
     """The number of upload bytes that may be in memory at the same time, over all requests."""
 
-    __slots__ = ("_available_bytes",)
+    __slots__ = ("_available_bytes", "_record_rejection")
 
-    def __init__(self, bytes_max: int) -> None:
+    def __init__(self, bytes_max: int, record_rejection: Callable[[str], errors.ApiError]) -> None:
+        """Create the budget. `record_rejection` is `Admission.record_rejection`."""
         self._available_bytes = bytes_max
+        self._record_rejection = record_rejection
 
     def reserve(self, byte_count: int) -> None:
         """Reserve bytes; raise UNAVAILABLE if too many uploads are in progress."""
         if byte_count > self._available_bytes:
-            raise errors.UNAVAILABLE(retry_after=1)
+            raise self._record_rejection("uploads")
         self._available_bytes -= byte_count
 
     def release(self, byte_count: int) -> None:

@@ -142,8 +142,8 @@ class HttpServer:
         self._load_pages: Callable[[], Pages] | None = None
         self._pages: Pages | None = None
         """The pages, once they are loaded."""
-        self._bodies = BodyReader(config.http)
         self._admission = Admission(metrics, loop_monitor, config.http)
+        self._bodies = BodyReader(config.http, self._admission.record_rejection)
         self._read_timeout_seconds = config.http.read_timeout_ms / 1000
         # Request IDs are a random prefix per process and a counter: unique across processes and cheap to create.
         self._request_prefix, self._request_numbers = secrets.token_hex(6), itertools.count(1)
