@@ -283,6 +283,8 @@ class HttpTarget(FuzzTarget):
             raise InvalidResponse(f"{endpoint.name} returned {response.status}")
         is_original = wire.method == endpoint.operation.method and not wire.is_truncated
         is_original &= wire.target.startswith("/api/v10/") and not self._is_mutated
+        # With an empty value at the end of the path, the server finds the operation of the path without that parameter.
+        is_original &= not wire.target.partition("?")[0].endswith("/") or endpoint.operation.path.endswith("/")
         if 200 <= response.status < 400 and is_original:
             self._record_success(endpoint, response)
         if not wire.target.startswith("/api/") or not response.body or b"application/json" not in response.head:
