@@ -9,6 +9,7 @@ import { findFeatureObstacle } from "../network/features.js";
 import { loadModule } from "../ui/lazy_modules.js";
 import { showNotice } from "../ui/notices.js";
 import { t } from "../ui/translation.js";
+import { captureVideo, waitForChange } from "./capture.js";
 import { Devices } from "./devices.js";
 import { callObstacle, captureProblem, isDismissed, videoProblem } from "./support.js";
 import { sendLeave, sendVoiceState } from "./voice_state_messages.js";
@@ -20,8 +21,6 @@ const REJOINS_MAX = 5;
 const REJOIN_DELAY_MS = 1_000;
 /** Time in which the server must respond to a join. It does not respond if the channel is full. */
 const JOIN_TIMEOUT_MS = 8_000;
-/** Constraints for the sound of a shared screen, which is not processed like a voice. */
-const SCREEN_AUDIO = Object.freeze({ echoCancellation: false, noiseSuppression: false, autoGainControl: false });
 
 const loadCall = () => loadModule(() => import("./call.js"));
 
@@ -122,10 +121,7 @@ export class Calls extends EventTarget {
     this.#stopVideo();
     if (!isOn) {
       try {
-        const { mediaDevices } = navigator;
-        const stream = await (type === "screen"
-          ? mediaDevices.getDisplayMedia({ video: { frameRate: 15 }, audio: SCREEN_AUDIO })
-          : mediaDevices.getUserMedia({ video: { width: 1280, height: 720 } }));
+        const stream = await captureVideo(type);
         this.#startVideo(stream.getVideoTracks()[0], type);
         // The user chose in the browser's dialog whether the screen has sound.
         if (type === "screen" && this.video.track !== null)
@@ -168,10 +164,7 @@ export class Calls extends EventTarget {
   }
 
   #startVideo(track, type) {
-    if (this.#target === null) {
-      track.stop();
-      return;
-    }
+    if (this.#target === null) return track.stop();
     this.video = { track, type };
     // The browser has its own button to stop sharing, which ends the track.
     track.addEventListener("ended", () => this.video.track === track && this.toggleVideo(type));
@@ -185,16 +178,7 @@ export class Calls extends EventTarget {
 
   /** Resolve when the call is connected, or when this client left it. */
   waitUntilConnected() {
-    const isDone = () => this.#target === null || this.call?.state === "connected";
-    if (isDone()) return Promise.resolve();
-    return new Promise(resolve => {
-      const check = () => {
-        if (!isDone()) return;
-        this.removeEventListener("change", check);
-        resolve(undefined);
-      };
-      this.addEventListener("change", check);
-    });
+    return waitForChange(this, () => this.#target === null || this.call?.state === "connected");
   }
 
   #sendVoiceState() {
