@@ -156,7 +156,8 @@ class Timeline extends LayoutPart {
     this.selection.draw();
     if (!this.list.querySelector("[tabindex='0'].message"))
       this.list.querySelector(".message:last-of-type")?.setAttribute("tabindex", "0");
-    this.jumpButton.hidden = this.log.atNewest && this.isFollowing;
+    this.jumpButton.hidden =
+      this.log.atNewest && (this.isFollowing || this.#distanceToEnd < this.scroller.clientHeight);
     // At the bottom, the resize observer scrolls after the only layout of the frame.
     if (!staysAtBottom) this.#restoreScroll(anchor);
     if (this.scrollTargetId) this.#scrollToTarget();
